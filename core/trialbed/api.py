@@ -303,7 +303,7 @@ def _models(given: Any) -> tuple[tuple[str, ...], Any]:
     if not isinstance(given, (list, tuple)):
         return (_name_of(given),), given
     if not given or not all(isinstance(one, str) for one in given):
-        raise UsageError("model: give several by name; an object is the only model of a run")
+        raise UsageError("model: give several by name; a model that is an object must be the only one")
     return tuple(given), None
 
 
@@ -326,7 +326,7 @@ def _agents(given: Agents) -> tuple[tuple[str, ...], dict[str, Any], dict[str, S
         if labels.count(label) > 1:
             raise UsageError(f"agents: two are called {label!r}; give them names: agents={{'first': …, 'second': …}}")
     if not labels:
-        raise UsageError("agents: there are none; give a function, an object with answer(query), or a label")
+        raise UsageError("agents: the list is empty; give a function, an object with answer(query), or a label")
     setups = {label: agent if isinstance(agent, Setup) else Setup(agent) for label, agent in pairs}
     live = {label: setup.agent for label, setup in setups.items() if not isinstance(setup.agent, str)}
     columns = {label: replace(setup, agent=label) if label in live else setup for label, setup in setups.items()}

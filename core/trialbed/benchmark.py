@@ -124,7 +124,7 @@ async def arun_benchmark(
     chosen |= read_keywords(given, run_benchmark, OWN)
     for name in ("model", "temperature", "max_tools"):
         if isinstance(chosen.get(name), tuple) and len(chosen[name]) != 1:
-            raise UsageError(f"run_benchmark: {name}: one is measured at a time; evaluate() compares several")
+            raise UsageError(f"run_benchmark: {name}: give one value; evaluate() compares several")
     chosen |= await _server(server_url)
     if use_tool_selector:
         chosen |= _selector(tool_selector_model)
@@ -148,7 +148,7 @@ def _log_failures(summary: Summary) -> None:
         log.warning("%s: %s", summary.framework, line)
     if summary.incomplete:
         log.warning(
-            "%s: the run is incomplete, as %d trials were not measured; the same call runs those",
+            "%s: the run is incomplete: %d trials were not measured; repeat the call to run them",
             summary.framework,
             summary.counts.not_measured,
         )

@@ -113,8 +113,8 @@ def _check_contract(info: Offer, driver: Any, contract: str) -> None:
     if info.kind == "frameworks" and inspect.isfunction(driver):
         place = f'(File "{driver.__code__.co_filename}", line {driver.__code__.co_firstlineno})'
         raise ContractMismatch(
-            f"{info.kind}: {driver.__name__} {place} is a function, and a framework is a class, a BaseAgent: give the "
-            "function to trialbed.evaluate(), or run it with -f FILE.py:NAME"
+            f"{info.kind}: {driver.__name__} {place} is a function, but a framework is a BaseAgent class: give "
+            "the function to trialbed.evaluate(), or run it with -f FILE.py:NAME"
         )
     if stated is None:
         raise ContractMismatch(

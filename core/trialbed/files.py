@@ -50,7 +50,7 @@ def read_bytes(path: Path, most: int = LARGEST_FILE) -> bytes:
             parts.append(part)
             size += len(part)
     if size > most:
-        raise DataError(f"{path}: has more than {most // 2**20} MiB, and is not read; split it, or leave out a part")
+        raise DataError(f"{path}: has more than {most // 2**20} MiB; split it, or remove a part")
     return b"".join(parts)
 
 

@@ -88,8 +88,8 @@ class Listeners:
                 if score.bounded and score.value is not None and not 0 <= score.value <= 1:
                     if score.name not in self._outside:
                         log.warning(
-                            "plugin %r: the score %r of task %s is %g, not from 0 to 1: its mean and interval mean "
-                            "nothing; give it bounded=False",
+                            "plugin %r: the score %r of task %s is %g, not from 0 to 1, so its mean and interval are "
+                            "meaningless; set bounded=False",
                             *(plugin, score.name, context.query.query_id, score.value),
                         )
                     self._outside.add(score.name)
@@ -152,7 +152,7 @@ class Listeners:
                 figures = dict(caller(run=run, results=given) or {})
                 json.dumps(figures)
             except Exception:
-                log.exception("plugin %r failed in aggregate_scores; its figures are left out", plugin)
+                log.exception("plugin %r failed in aggregate_scores; its figures are skipped", plugin)
                 continue
             for key, figure in figures.items():
                 owner, _ = extra.setdefault(key, (plugin, figure))
@@ -167,7 +167,7 @@ class Listeners:
             try:
                 found |= {score.name: score for score in caller() or ()}
             except Exception:
-                log.exception("plugin %r failed in describe_scores; its descriptions are left out", plugin)
+                log.exception("plugin %r failed in describe_scores; its descriptions are skipped", plugin)
         return found
 
     def _each(self, hook: str) -> list[tuple[str, Hook]]:

@@ -30,7 +30,7 @@ def read_amount(text: str) -> tuple[float, str]:
     found = AMOUNT.fullmatch(text)
     limit = float(found["number"]) * THOUSANDS[found["thousands"]] if found else 0.0
     if not found or not limit:
-        raise UsageError(f"--budget: {text!r:.60} is no amount above 0; write one such as 5USD, 500ktokens or 2Mtokens")
+        raise UsageError(f"--budget: {text!r:.60} is not an amount above 0, such as 5USD, 500ktokens or 2Mtokens")
     return limit, found["unit"]
 
 
@@ -49,8 +49,8 @@ def read_budget(text: str, model: str, prices: Prices | None) -> Budget:
         return Budget(limit=limit, unit="tokens")
     if prices is None:
         raise UsageError(
-            f"--budget: the price of {model} is not known; give it as --price [NAME=]IN,OUT, get those that "
-            f"are published ({extra_command('prices')}), or set a budget in tokens"
+            f"--budget: the price of {model} is not known; give it as --price [NAME=]IN,OUT, install published prices "
+            f"({extra_command('prices')}), or set a budget in tokens"
         )
     return Budget(limit=limit, unit="USD", prices=prices)
 
@@ -98,8 +98,8 @@ def read_prices(text: str) -> Prices:
         rate = TokenRate(**dict(zip(names, map(float, parts), strict=True)))
     except ValueError:
         raise UsageError(
-            f"--price: {text!r:.60} is not IN,OUT or IN,OUT,CACHED, the US dollars of a million tokens, with NAME= "
-            "before it for another model than the first"
+            f"--price: {text!r:.60} is not IN,OUT or IN,OUT,CACHED in US dollars per million tokens; put NAME= in "
+            "front for models after the first"
         ) from None
     return Prices(rates=(rate,), source="--price")
 

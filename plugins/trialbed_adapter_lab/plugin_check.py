@@ -126,7 +126,7 @@ def _find(text: str, word: str | None) -> tuple[str, str]:
             kind = kind if word else named
         if not names_file(kind, text):
             if kind == PLUGINS:
-                raise UsageError(f"{text}: hooks are a file as a whole: {text.partition('.py:')[0]}.py")
+                raise UsageError(f"{text}: a file of hooks is checked as a whole: {text.partition('.py:')[0]}.py")
             raise UsageError(f"{text}: name the class in it: {text}:NAME")
         return kind, use_file(kind, text).name
     found = [kind for kind in kinds if any(offer.name == text for offer in offers(kind))]

@@ -128,7 +128,7 @@ async def _dependencies(request: BuildRequest, store: EnvironmentStore) -> list[
             await Uv(store.folder)(*install, "--requirement", "-", stdin=request.requirements[1].removeprefix("-e "))
         except UvFailed as failure:
             name = request.framework.text
-            raise EnvironmentFailed(f"{name}: its adapter cannot be looked at: {failure}") from failure
+            raise EnvironmentFailed(f"{name}: its adapter cannot be inspected: {failure}") from failure
         return [one for item in distributions(path=[place]) for one in item.requires or ()]
 
 
@@ -165,7 +165,7 @@ def _page(client: httpx.Client, url: str, name: str) -> bytes | None:
                     raise DataError(f"{name} is longer than {LARGEST:,} bytes")
             return content
     except httpx.HTTPStatusError as error:
-        raise NothingMeasured(f"{name} is refused with {error.response.status_code}") from error
+        raise NothingMeasured(f"{name} is answered with status {error.response.status_code}") from error
     except httpx.HTTPError as error:
         raise NothingMeasured(f"{name} cannot be read: {type(error).__name__}") from error
 

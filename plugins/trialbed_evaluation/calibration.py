@@ -99,7 +99,7 @@ def read_cases(path: Path) -> list[LabelledCase]:
     if not cases:
         raise DataError(f"{path}: the file has no labelled cases")
     if len({case.criterion is None for case in cases}) > 1:
-        raise DataError(f"{path}: cases with a criterion and cases without are two questions: calibrate them apart")
+        raise DataError(f"{path}: calibrate cases with a criterion and cases without one separately")
     return cases
 
 
@@ -216,7 +216,7 @@ def keep_calibration(identity: str, measured: Calibration) -> None:
         DataError: it is over too few cases, or the file cannot be written.
     """
     if not measured.is_large:
-        raise DataError(f"a calibration over {measured.cases} cases is not kept; it needs {MIN_CASES} with a verdict")
+        raise DataError(f"a calibration is stored if it has {MIN_CASES} cases with a verdict, not {measured.cases}")
     kept = {name: value.model_dump() for name, value in (kept_calibrations() | {identity: measured}).items()}
     path = state_dir() / CALIBRATIONS
     try:

@@ -43,11 +43,11 @@ def command() -> None:
 @setting_options(*JUDGE_SETTINGS)
 @json_option
 def calibrate(file: Path | None, as_json: bool, **given: Any) -> None:
-    """Measure how far a judge agrees with labelled cases.
+    """Measure how well a judge agrees with labelled cases.
 
-    FILE has a labelled case a line, as JSON. Without it, the judge grades the cases that come with Trialbed. Cases with
-    a criterion measure how far a model reads criteria. The result is kept, and reports of later runs name it, if there
-    are 30 cases with a verdict or more.
+    FILE has one labelled case per line, as JSON. Without it, the judge grades the cases that come with Trialbed. Cases
+    with a criterion measure how well a model judges criteria. With at least 30 verdicts, the result is stored, and
+    reports of later runs name it.
     """
     import asyncio
 
@@ -64,7 +64,7 @@ def calibrate(file: Path | None, as_json: bool, **given: Any) -> None:
     click.echo(f"{judge_label(settings.judge, settings.judge_model)} {measured.summary}")
     print_tables(_tables(measured, findings), sys.stdout)
     if measured.failures:
-        click.echo(f"{number_of(measured.failures, 'case')} without a verdict, in no figure", err=True)
+        click.echo(f"{number_of(measured.failures, 'case')} without a verdict, not counted", err=True)
 
 
 @command.command("cases", epilog="\b\nExamples:\n  bench judge cases > mine.jsonl\n")
@@ -105,8 +105,8 @@ def _check_question(judge: Judge) -> None:
 
     if judge.model is not None and not (judge.model.use.requests or judge.model.use.cached):
         raise UsageError(
-            "no case asked the judge's model anything, as none has a criterion: leave out --judge-model, or give cases "
-            "that have one"
+            "no case has a criterion, so the judge's model was not asked: leave out --judge-model, or add cases that "
+            "have one"
         )
 
 

@@ -222,7 +222,7 @@ class _Pages:
         run = self._open().run(run_id)
         repeat = form.get("repeat", "0")
         if not repeat.isdecimal() or len(repeat) > 9:
-            raise UsageError(f"repeat: {repeat!r:.60} is no number")
+            raise UsageError(f"repeat: {repeat!r:.60} is not a number")
         key = _trial(run, form.get("framework", ""), form.get("query", ""), int(repeat), None).key
         with Store.open(self._store or str(store_file())) as store:
             store.annotate(run.run_id, _annotation_of(key, form))

@@ -32,7 +32,7 @@ Examples:
     "allow_hosts",
     multiple=True,
     metavar="NAME",
-    help="Name of this machine under which the pages are asked for, beside localhost; repeatable.",
+    help="Host name, other than localhost, by which browsers reach the pages; repeatable.",
 )
 @option("--port", type=click.IntRange(0, 65535), default=8090, help="Port to listen on, 0 for any.")
 @plain_option("--open", "in_browser", is_flag=True, help="Open a browser at a trial of the newest run that went wrong.")
@@ -49,11 +49,11 @@ def view(
 ) -> None:
     """Look at runs in a browser, down to each trial.
 
-    Files are results of bench verify, or folders of them; they get pages of their own: the answers of each vendor, its
+    Files are results of bench verify, or folders of them; they get their own pages: the answers of each vendor, its
     differences from the baseline, and the ranks.
 
-    The pages need nothing from the network. They write nothing but what you say of an answer; beyond loopback, and
-    with --allow-host, not even that.
+    The pages need no network. They store only your ratings and notes on answers; beyond loopback, and with
+    --allow-host, they are read-only.
     """
     # What serves the pages takes a moment to load.
     click.echo("starting the pages …", err=True)
@@ -68,7 +68,7 @@ def view(
 @store_option
 @data_dir_option
 def report(run: str, output: Path, store: str | None, data_dir: Path | None) -> None:
-    """Write a page about a run for the person who decides: a conclusion and three examples.
+    """Write a page about a run for a decision: a conclusion and three examples.
 
     RUN is an id, the beginning of one, or latest. The page is one file, which needs no network. It names
     the setup to take, the open question and the cost to settle it; each example leads to the messages that show who

@@ -50,17 +50,17 @@ Examples:
 def command(run: str, form: str, output: Path | None, store: str | None, data_dir: Path | None) -> None:
     """Write the trials of a run for other programs.
 
-    jsonl has a line for each trial with all that the store holds of it: the scores with their reasons, the answer, and
-    every request and call with its body.
+    jsonl has a line for each trial with everything in the store: the scores with their reasons, the answer, and every
+    request and call with its body.
 
     results is for verifications: the rows of their results files, of all vendors or of the one of RUN/VENDOR.
 
-    stabletoolbench is for its evaluators, in its converted format: a folder for each framework, as it has one for each
-    model, with a file for the test set. Trials that failed are written without an ending, which evaluators count as
-    unsolved; those that were not measured are left out.
+    stabletoolbench is for its evaluators, in its converted format: a folder for each framework (in place of a model)
+    with a file for the test set. Failed trials have no ending, which evaluators count as unsolved; unmeasured trials
+    are skipped.
 
-    RUN is an id, the beginning of one, or latest. The frameworks need not be there any more, nor the dataset but for
-    stabletoolbench.
+    RUN is an id, the beginning of one, or latest. The frameworks need not be installed any more; only stabletoolbench
+    needs the dataset.
     """
     from trialbed.catalogs import known_queries
     from trialbed.drivers import load_driver
@@ -71,7 +71,7 @@ def command(run: str, form: str, output: Path | None, store: str | None, data_di
         run_id, _, label = run.partition("/")
         found = reader.run(run_id)
         if label and form != "results":
-            raise UsageError(f"{run} names one vendor, whose rows --format results writes; leave it out")
+            raise UsageError(f"{run} names one vendor, which only --format results can export; name the run alone")
         if found.status != "finished":
             words = f"INCOMPLETE: run {found.run_id} is {found.status}; trials that are missing are left out"
             click.echo(words, err=True)

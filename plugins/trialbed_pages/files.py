@@ -50,7 +50,7 @@ class FilePage:
             if path in self.empty_files():
                 raise UsageError(f"{path}: has no rows, so there is nothing to show")
             if path.is_file() and not is_results_file(path):
-                raise UsageError(f"{path}: nothing that can be shown; files may be of vendors")
+                raise UsageError(f"{path}: not a results file of bench verify, so it cannot be shown")
 
     def empty_files(self) -> list[Path]:
         """Return files without rows and so without a page, such as from a verification without answers."""

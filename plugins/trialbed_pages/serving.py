@@ -44,7 +44,7 @@ def serve(
     pages = FilePage(files)
     pages.check()
     for path in pages.empty_files():
-        click.echo(f"{path} has no rows, so it is on no page", err=True)
+        click.echo(f"{path} has no rows, so no page shows it", err=True)
     place = _place(store, files)
     listening = _listening_socket(host, port)
     shown = f"[{host}]" if ":" in host else host

@@ -138,7 +138,7 @@ def _import_cache(folder: Path, response_cache: str | None, *, as_json: bool) ->
 
 @command.command("show", epilog="Example: bench data show mini --query-id 1")
 @click.argument("dataset")
-@plain_option("--query-id", help="Show this task in full, or those of a range such as 1-5.")
+@plain_option("--query-id", help="Show this task in full, or tasks in a range such as 1-5.")
 @data_dir_option
 @json_option
 def show(dataset: str, query_id: str | None, data_dir: Path | None, as_json: bool) -> None:
@@ -162,7 +162,7 @@ def show(dataset: str, query_id: str | None, data_dir: Path | None, as_json: boo
 
 
 def _print_query(query: Query) -> None:
-    """Print a query for people: the task, the calls that solve it, and the facts that the answer must contain."""
+    """Print a query's task, the calls that solve it, and the facts that the answer must contain."""
     from trialbed.views import printable
 
     def line(text: str) -> None:
@@ -190,10 +190,9 @@ def _print_dataset(dataset: Any, figures: dict[str, Any]) -> None:
     title = figures["name"] if figures["name"] == figures["test_set"] else f"{figures['name']}, {figures['test_set']}"
     click.echo(printable(f"{title}: {number_of(figures['queries'], 'task', 'tasks')}, sha256 {figures['digest'][:12]}"))
     click.echo(
-        f"tools: {figures['apis']:,} in {figures['tools']:,} collections and {figures['categories']:,} categories"
+        f"tools: {figures['apis']:,} in {figures['tools']:,} collections and {figures['categories']:,} categories\n"
+        f"expected calls: {figures['gold_apis']:,}, at most {figures['most_gold_apis_of_a_query']} per task"
     )
-    most = figures["most_gold_apis_of_a_query"]
-    click.echo(f"calls that solve the tasks: {figures['gold_apis']:,}, at most {most} for one")
     for query in dataset.queries()[:FIRST]:
         click.echo(printable(f"task {query.query_id}: {one_line(query.text, TEXT)}"))
     if figures["queries"] > FIRST:

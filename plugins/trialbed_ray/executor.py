@@ -96,7 +96,7 @@ class RayExecutor(Executor):
             "memory": "memory that Ray reserves for each trial at once, and the most that its worker may hold, such as "
             "2G; by default Ray reserves 1G, and the limit is that of the local executor",
             "host": "the address of this machine at which nodes find it; that which Ray knows by default",
-            "patience": f"seconds that a node is waited for where there is none; {PATIENCE:g} by default",
+            "patience": f"seconds to wait for a node if there is none; {PATIENCE:g} by default",
         }
     )
 
@@ -218,7 +218,7 @@ class RayExecutor(Executor):
                 while not self.places:
                     await self._change.wait()
         except TimeoutError:
-            raise NothingMeasured(f"there is no node, and none has come{self._why()}") from None
+            raise NothingMeasured(f"there is no node, and none has joined{self._why()}") from None
         return list(self.places.values())
 
     def _why(self) -> str:
@@ -242,13 +242,13 @@ class RayExecutor(Executor):
             elif end is None:
                 end = asyncio.get_running_loop().time() + self.patience
                 if not self._waits:
-                    LOG.warning("no node is left; one is waited for, at most %g s", self.patience)
+                    LOG.warning("no node is left; waiting up to %g s for one", self.patience)
                 self._waits = True
             try:
                 async with asyncio.timeout_at(end):
                     await self._change.wait()
             except TimeoutError:
-                raise NothingMeasured(f"no node was left, and none has come{self._why()}") from None
+                raise NothingMeasured(f"no node was left, and none has joined{self._why()}") from None
 
     def _wake(self) -> None:
         """Wake every task that waits for a change of the places."""

@@ -242,7 +242,7 @@ def fail(
         UsageError: the status is not an HTTP status.
     """
     if not isinstance(status, int) or not 100 <= status <= 599:
-        raise UsageError(f"fail: {status!r:.60} is no status of HTTP; give a number such as 429 or 500")
+        raise UsageError(f"fail: {status!r:.60} is not an HTTP status; give a number such as 429 or 500")
     message = message or f"the model refuses with {status}"
     document = (spoken or dialect()).write_error(message, kind, code=code or str(status))
     return Response.document(document, status, {"Retry-After": f"{retry_after:g}"} if retry_after else None)
@@ -334,7 +334,7 @@ def read_line(line: Sayable) -> Said:
     if isinstance(line, str):
         return say(line)
     if not isinstance(line, Call | ModelTurn | Response):
-        raise UsageError(f"{line!r:.60} is no line of a script; {FORMS}")
+        raise UsageError(f"{line!r:.60} is not a line of a script; {FORMS}")
     return ask(line) if isinstance(line, Call) else line
 
 

@@ -132,9 +132,7 @@ def spend(effort: int) -> None:
     if left is not None:
         left[0] -= effort
         if left[0] < 0:
-            raise QuestionRefused(
-                "the schemas of the request are so intricate that a scripted model does not read them"
-            )
+            raise QuestionRefused("the schemas of the request are too complex for a scripted model")
 
 
 def effort_of(schema: Any) -> int:
@@ -183,7 +181,7 @@ def valid_json(schema: Any) -> str | None:
 
 
 def minimal_arguments(schema: Any) -> dict[str, Any]:
-    """Return the required arguments: their default, example or first choice, else a sample of their type."""
+    """Return the required arguments, with their default, example or first choice, else a sample of their type."""
     found = json.loads(valid_json(schema) or "{}")
     return found if isinstance(found, dict) else {}
 

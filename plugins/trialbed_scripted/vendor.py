@@ -227,7 +227,7 @@ ANSWERS: MappingProxyType[str, AnswerSetting] = MappingProxyType(
     {
         "share": AnswerSetting("share of the requests with tools that get a call, 0 to 1", 0.45),
         "invert": AnswerSetting("whether these decisions are reversed", False),
-        "flips": AnswerSetting("share of decisions that are reversed, drawn anew each time", 0.0),
+        "flips": AnswerSetting("share of decisions that are reversed, drawn each time", 0.0),
         "test_set": AnswerSetting("a file of bench verify --write-test-set, whose right answers are given", ""),
         "first_token": AnswerSetting("seconds before the first token", 0.0),
         "gap": AnswerSetting("seconds before each further event", 0.0),

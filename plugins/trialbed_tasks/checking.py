@@ -80,7 +80,7 @@ def contradictions(query: Query) -> Iterator[str]:
     """Yield the contradictions in a task, in words."""
     for fact in query.reference_facts:
         if carries(query.text, fact):
-            yield f"the task itself says {fact!r}, so that an answer may say it without any tool"
+            yield f"the task itself says {fact!r}, so an answer may say it without any tool"
     expected = query.expected
     for call in [*query.gold_calls, *(call for way in (expected.ways if expected else ()) for call in way)]:
         yield from _misfits(query, call)

@@ -32,7 +32,7 @@ def command() -> None:
     "--mcp",
     multiple=True,
     metavar="COMMAND|URL",
-    help="MCP server whose tools the tasks have as well, as for bench run; repeatable.",
+    help="MCP server with more tools for the tasks, as in bench run; repeatable.",
 )
 @data_dir_option
 @json_option
@@ -40,7 +40,7 @@ def check(file: str, mcp: tuple[str, ...], data_dir: Path | None, as_json: bool)
     """Find tasks that cannot be solved, or that solve themselves.
 
     FILE is a file of tasks, or the name of a dataset. Each task is played by the scripted model that knows the expected
-    calls, and by one that calls nothing. Exit code 1 if there are findings that are more than warnings.
+    calls, and by one that calls nothing. The exit code is 1 if there are findings other than warnings.
     """
     from trialbed_tasks.checking import check_tasks
 
@@ -71,15 +71,14 @@ def schema() -> None:
     metavar="FILE|FOLDER",
     help="Recorded conversations or traces, as bench score reads them; repeatable.",
 )
-@option("-o", "--output", type=FILE, required=True, help="The file to write, which must not be there yet: NAME.yaml.")
+@option("-o", "--output", type=FILE, required=True, help="File to write, NAME.yaml, which must not exist.")
 @json_option
 def draft(sources: tuple[Path, ...], output: Path, as_json: bool) -> None:
-    """Draft tasks of recorded conversations, for you to confirm.
+    """Draft tasks from recorded conversations, for you to confirm.
 
-    The conversations are lists of messages or traces, in any form that bench score reads. Each is a task, with a turn
-    for each message of its user: the calls that were made are expected, and the last answer is the answer. Traces with
-    the same conversation or session id are one conversation. The tools have the results in the conversations as
-    examples.
+    The conversations are lists of messages or traces, in any form that bench score reads. Each becomes a task, with a
+    turn for each message of its user, that expects the same calls and the last answer. Traces with the same
+    conversation or session id are one conversation. The results in the conversations become the tools' examples.
     """
     from trialbed.conversations import read_samples
     from trialbed.errors import NothingMeasured

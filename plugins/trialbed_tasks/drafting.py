@@ -82,7 +82,7 @@ def check_target(path: Path) -> None:
     if path.suffix not in (".yaml", ".yml"):
         raise UsageError(f"-o {path}: give it a name that ends with .yaml")
     if path.exists():
-        raise UsageError(f"-o {path}: the file is there already; drafts replace no tasks")
+        raise UsageError(f"-o {path}: the file already exists, and drafts never replace one; name another")
 
 
 def draft_trial(agent: str, query: str, **settings: Any) -> Draft:

@@ -1,4 +1,4 @@
-"""Read files of tasks in Python, YAML, JSON Lines and CSV: their format, its JSON Schema, and their datasets."""
+"""Read files of tasks in Python, YAML, JSON Lines and CSV as datasets, and give the JSON Schema of their format."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class ExpectForm(_TaskForm):
 class NamedTestForm(ExpectForm):
     """Expectations under a name."""
 
-    name: str = Field(min_length=1, max_length=200, description="Under which it is reported whether they are met.")
+    name: str = Field(min_length=1, max_length=200, description="Name under which the result is reported.")
 
 
 class TurnForm(_TaskForm):
@@ -119,12 +119,12 @@ class TaskForm(_TaskForm):
         None, description="Facts of a right answer, or all that is expected."
     )
     tests: list[NamedTestForm] = Field(
-        default=[], description="Further expectations, each with a name and an outcome of its own."
+        default=[], description="Further expectations, each with its own name and outcome."
     )
     answer: str | None = Field(None, description="A right answer in words, for judges that read one.")
     state: Any = Field(None, description="The first state of the world that the tools act on.")
     allow_forced_calls: bool = Field(
-        default=False, description="Whether calls count that the agent's request forced with its tool_choice."
+        default=False, description="Count calls that the agent's request forced with tool_choice."
     )
     tags: str | list[str] = Field(default=[], description="Groups that it belongs to, for bench run --only-tag.")
 
@@ -228,8 +228,8 @@ TaskForms = Callable[[FileForm], Iterable[tuple[Located, TaskForm]]]
 def _read_yaml(path: Path) -> tuple[Located, TaskForms]:
     if path.stat().st_size > LARGEST_YAML:
         raise DataError(
-            f"{path}: has more than {LARGEST_YAML:,} bytes, which is too much to read as YAML: write the tasks as "
-            "JSON Lines, into a file that ends in .jsonl, of which a line at a time is read"
+            f"{path}: has more than {LARGEST_YAML:,} bytes, which is too much for YAML: write the tasks as JSON "
+            "Lines, in a file that ends in .jsonl"
         )
     located = read_yaml(path)
     if isinstance(located.value, list):
@@ -252,7 +252,7 @@ def _read_lines(path: Path) -> tuple[Located, TaskForms]:
     def forms(_: FileForm) -> Iterator[tuple[Located, TaskForm]]:
         for place, (number, value) in enumerate(chain(first, lines)):
             if value.keys().isdisjoint(WORDS) and not set(value) - set(FileForm.model_fields):
-                raise DataError(f"{path}:{number}: the keys of the whole file stand in its first line")
+                raise DataError(f"{path}:{number}: keys for the whole file belong in its first line")
             located = Located(str(path), value, {("tasks", place): number})
             yield located, validate(TaskForm, located, ("tasks", place))
 
@@ -417,7 +417,7 @@ class NamedFiles:
         """
         found = {world.simulator: world.path for world in self.worlds}
         if len(found) > 1:
-            raise DataError(f"{' and '.join(map(str, found.values()))}: answers: they differ; let them be the same")
+            raise DataError(f"{' and '.join(map(str, found.values()))}: answers: they differ; make them equal")
         return next(iter(found), default)
 
     def check(self, name: str) -> Any:

@@ -34,7 +34,7 @@ class OpenConversation(ObservedTrial):
         self._awaits_message = False
 
     def say(self, text: str) -> ObservedTrial:
-        """Send a message to the agent and return its work on it: the answer, and the calls and requests until then.
+        """Send a message to the agent and return its answer, with the calls and requests until then.
 
         Raises:
             UsageError: the message is blank, or the conversation has ended.
@@ -42,7 +42,7 @@ class OpenConversation(ObservedTrial):
         """
         __tracebackhide__ = True
         if not isinstance(text, str) or not text.strip():
-            raise UsageError(f"say: {text!r:.60} is not a message in words")
+            raise UsageError(f"say: {text!r:.60} is not text")
         if self._running is None:
             with self._suite.turn:
                 self._running = self._start(text, self._ask_user)
@@ -52,7 +52,7 @@ class OpenConversation(ObservedTrial):
             self._send(text)
             found = self._answers.get()
         else:
-            raise UsageError(f"say: the conversation has ended, and {text!r:.60} cannot be said any more")
+            raise UsageError(f"say: the conversation has ended, and {text!r:.60} cannot be sent")
         self.single = found or self._running.result()
         if self not in self._trials:
             self._trials.append(self)

@@ -75,7 +75,7 @@ class Snapshot:
             return given if given.endswith("\n") else f"{given}\n"
         if isinstance(given, Sequence) and all(isinstance(one, ApiCall) for one in given):
             return calls_text(given, self._log_of)
-        raise UsageError(f"a snapshot is of calls or of a text, not of {given!r:.60}: write trial.calls, trial.answer")
+        raise UsageError(f"a snapshot holds calls or text, not {given!r:.60}: use trial.calls or trial.answer")
 
 
 def calls_text(calls: Sequence[ApiCall], log_of: Callable[[ApiCall], WireLog | None]) -> str:

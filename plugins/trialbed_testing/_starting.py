@@ -50,7 +50,7 @@ def write_start(framework: str, folder: Path) -> list[Path]:
     }
     for path in texts:
         if path.exists():
-            raise UsageError(f"{path} is there already: name another folder, or remove it")
+            raise UsageError(f"{path} already exists: name another folder, or remove it")
     try:
         for path, text in texts.items():
             path.parent.mkdir(parents=True, exist_ok=True)

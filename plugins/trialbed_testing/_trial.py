@@ -293,7 +293,7 @@ def fits(given: Json, wanted: Any) -> bool:
         return True
     if callable(wanted):
         if iscoroutinefunction(wanted):
-            raise UsageError(f"{wanted.__name__} is async; a function that stands for an argument is not")
+            raise UsageError(f"{wanted.__name__} is async; a function that checks an argument must not be")
         return bool(wanted(given))
     if isinstance(wanted, dict):
         from trialbed.tool_calls import ValueComparer

@@ -255,7 +255,7 @@ class AgentTrials:
         """
         if trial.failure is not None and trial.failure.kind in NOT_MEASURED:
             raise NothingMeasured(
-                f"the trial could not be measured, and says nothing of the agent: {trial.failure.message}"
+                f"the trial could not be measured, so it says nothing about the agent: {trial.failure.message}"
             )
         if recording is not None and trial.failure is None:
             record(trial.single, recording)

@@ -28,10 +28,10 @@ Examples:
     "--from",
     "agent",
     metavar="FILE.py[:NAME]|COMMAND",
-    help="Draft tasks for this agent, which brings its tools, of what it does on --query.",
+    help="Draft tasks from what this agent, with its own tools, does on --query.",
 )
-@option("--query", metavar="TEXT", help="The question that the agent of --from is asked once.")
-@option("-o", "--output", type=FILE, default="tasks.yaml", help="The file of drafts, which must not be there yet.")
+@option("--query", metavar="TEXT", help="The question to ask the agent of --from, once.")
+@option("-o", "--output", type=FILE, default="tasks.yaml", help="File to write, which must not exist.")
 @setting_option("model")
 @setting_option("base_url")
 @setting_option("api_key_env")
@@ -39,10 +39,10 @@ Examples:
 def command(
     framework: str | None, folder: Path, agent: str | None, query: str | None, output: Path, **settings: Any
 ) -> None:
-    """Write an agent with tools, tasks, tests and a CI job, or draft the tasks of yours.
+    """Write an agent with tools, tasks, tests and a CI job, or draft tasks for yours.
 
-    The files go into FOLDER, the current one unless given. None that is there is replaced. With --from, the agent is
-    run once, and the file has the question, the calls that were seen, the answer, and the names of all tools.
+    The files go into FOLDER, by default the current one; existing files are not replaced. With --from, the agent runs
+    once, and the file has the question, its calls, its answer, and the names of all tools.
     """
     if (framework is None) == (agent is None) or (agent is None) != (query is None):
         raise click.UsageError("give a FRAMEWORK to start from, or --from AGENT and --query TEXT for an agent of yours")
@@ -60,7 +60,7 @@ def _write(framework: str, folder: Path) -> None:
     place = "" if folder == Path() else f"cd {folder} && "
     click.echo(f"Next: {place}pip install -r requirements.txt && pytest")
     click.echo("In CI, first say in requirements.txt where Trialbed comes from: it is not on the package index yet.")
-    click.echo("The tasks with another agent: bench run --dataset desk.py --framework reference")
+    click.echo("To run the tasks with another agent: bench run --dataset desk.py --framework reference")
 
 
 def _draft(agent: str, query: str, output: Path, settings: dict[str, Any]) -> None:
@@ -71,8 +71,8 @@ def _draft(agent: str, query: str, output: Path, settings: dict[str, Any]) -> No
     check_target(output)
     write_text(output, draft_trial(agent, query, **settings).text, "-o")
     if settings["model"][0].startswith(SCRIPTED):
-        click.echo("A scripted model does not choose calls, so that the file has the names of the tools alone.")
-        click.echo("To have the calls drafted, too, name another model: --model NAME --base-url URL")
+        click.echo("A scripted model does not choose calls, so the file has only the names of the tools.")
+        click.echo("To draft the calls too, name another model: --model NAME --base-url URL")
     program = f"python {agent}" if agent.endswith(".py") else agent
     named = f"--framework {agent}" if ".py:" in agent else f"--command {shlex.quote(program)}"
     told = f" --model-name {name}" if (name := settings.get("model_name")) else ""

@@ -1,4 +1,4 @@
-"""The pytest plugin: the fixture ``trialbed``, the marker with the same name, and the options of a test run.
+"""The pytest plugin, with the fixture and marker ``trialbed`` and the options of a test run.
 
 Every pytest run loads it if Trialbed is installed, so it imports nothing before first use.
 """
@@ -40,15 +40,13 @@ RAN = pytest.StashKey[Any]()
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options."""
     group = parser.getgroup("trialbed-agents", "tests of agents with Trialbed")
+    group.addoption("--trialbed-model", metavar="MODEL", help="model for tests that name none (default: scripted:gold)")
     group.addoption(
-        "--trialbed-model", metavar="MODEL", help="the model of trials whose test names none (default: scripted:gold)"
+        "--trialbed-record", action="store_true", help="ask real models, and keep their answers next to the tests"
     )
+    group.addoption("--trialbed-live", action="store_true", help="ask real models even if there is no recording")
     group.addoption(
-        "--trialbed-record", action="store_true", help="ask real models, and keep their answers beside the tests"
-    )
-    group.addoption("--trialbed-live", action="store_true", help="ask real models also where no recording is kept")
-    group.addoption(
-        "--trialbed-update", action="store_true", help="write the snapshots of calls and answers beside the tests"
+        "--trialbed-update", action="store_true", help="write the snapshots of calls and answers next to the tests"
     )
 
 

@@ -24,21 +24,21 @@ SHOWN = 10
 
 @click.group("tools", epilog=EPILOG)
 def command() -> None:
-    """Make files of tools of the definitions that an API, a server or a program has."""
+    """Import tools from an API, a server or a program."""
 
 
 @command.command("import", epilog=EPILOG)
 @click.argument("source", required=False)
 @option("-o", "--output", type=FILE, required=True, help="The file to write: .yaml, or .json.")
-@option("--mcp", metavar="COMMAND|URL", help="Import the tools of an MCP server, in place of SOURCE.")
+@option("--mcp", metavar="COMMAND|URL", help="Import the tools of an MCP server instead of SOURCE.")
 @option(
     "--environment",
     multiple=True,
     metavar="NAME[=TEXT]",
-    help="A variable that the server of --mcp gets; ${TRIAL_FOLDER} in TEXT is a new folder; repeatable.",
+    help="Environment variable for the server of --mcp; ${TRIAL_FOLDER} in TEXT is a new folder; repeatable.",
 )
-@plain_option("--stateless", is_flag=True, help="The calls to --mcp change nothing: all trials share one server.")
-@option("--only", multiple=True, metavar="NAME", help="Only tools of this name, such as get_*; repeatable.")
+@plain_option("--stateless", is_flag=True, help="The tools of --mcp only read, so all trials can share one server.")
+@option("--only", multiple=True, metavar="NAME", help="Only tools with this name, such as get_*; repeatable.")
 @option(
     "--answers",
     type=click.Choice(["schema", "model", "live", "recorded"]),
@@ -57,8 +57,8 @@ def import_command(
 ) -> None:
     """Write a file of tools, for the tools of a file of tasks.
 
-    SOURCE is a file or a URL: an OpenAPI document (3 or 2), whose operations become tools, or definitions of
-    tools as OpenAI's, Anthropic's or MCP's API has them.
+    SOURCE is a file or a URL: an OpenAPI document (3 or 2), whose operations become tools, or tool definitions in the
+    form of OpenAI, Anthropic or MCP.
     """
     from trialbed.views import printable
     from trialbed.wire.redaction import shown_url

@@ -66,7 +66,7 @@ LONGEST_DEFINITION = 10_000
 
 
 def looks_like_definitions(value: Any) -> bool:
-    """Return whether a value looks like definitions: a list, a list under ``tools``, or a single definition."""
+    """Return whether a value looks like a definition, a list of definitions, or a list under ``tools``."""
     if isinstance(value, dict):
         return any(key in value for key in ("tools", "result", "function", *SCHEMA_KEYS))
     return isinstance(value, list)
@@ -289,7 +289,7 @@ class _Document:
             for number, one in enumerate(given):
                 parameter, where = self._references.mapping(one, (*place, "parameters", number))
                 if not self._references.spend("readOnly", len(str(parameter.get("description", ""))[:LONGEST]) + NODE):
-                    raise LeftOut("the parameters before it are more than can be read")
+                    raise LeftOut("there are too many parameters before it")
                 name, kind = parameter.get("name"), parameter.get("in")
                 if not isinstance(name, str) or not name:
                     raise self._references.fault(where, "the parameter has no name")
@@ -365,7 +365,7 @@ class _Document:
         try:
             joined = without_user(urljoin(self._address, url)).rstrip("/")
         except ValueError as error:
-            raise self._references.fault((*place, "url"), f"{url!r:.80} is no address: {error}") from error
+            raise self._references.fault((*place, "url"), f"{url!r:.80} is not an address: {error}") from error
         return joined if joined.startswith(("http://", "https://")) else None
 
     def _example(self, operation: Mapping[str, Any], path: str, key: Key) -> Any:
@@ -416,7 +416,7 @@ class _Arguments:
         if place == "cookie":
             raise LeftOut(f"the cookie {name!r:.60}")
         if place == "header" and HEADER.match(name) is None:
-            raise LeftOut(f"the header {name!r:.60}, which is no name of one")
+            raise LeftOut(f"the header {name!r:.60}, which is not a valid name")
         if (place, style) in UNKNOWN_STYLES:
             raise LeftOut(f"the parameter {name!r:.60} in the style {style}")
         if name in self._properties:
@@ -543,7 +543,7 @@ def find_tools(source: str) -> FoundTools:
         try:
             urlsplit(source)
         except ValueError as error:
-            raise UsageError(f"{source.rpartition('@')[2]}: is no address") from error
+            raise UsageError(f"{source.rpartition('@')[2]}: is not an address") from error
         return _tools(parse_document(_fetch(source), shown_url(source)), source)
     if not Path(source).is_file():
         raise UsageError(f"{source}: there is no such file")

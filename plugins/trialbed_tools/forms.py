@@ -43,7 +43,7 @@ class DefinitionForm(BaseModel):
 
     type: Literal["function"] = "function"
     function: FunctionForm
-    example: Any = Field(None, description="An answer, whose form all answers have.")
+    example: Any = Field(None, description="An example of an answer.")
 
 
 class RequestForm(_ToolForm):
@@ -60,8 +60,8 @@ class RequestForm(_ToolForm):
     headers: list[HeaderName] = Field(default=[], description="Names of parameters that are headers.")
     styles: dict[str, Literal["commas", "deep", "json", "pairs"]] = Field(
         default={},
-        description="Parameter -> how it is written: a list or object of a query as one text with commas, an object as "
-        "name[key]=value, any value as JSON, or an object in a path or header as key=value with commas.",
+        description="How parameters are written: commas (a list or object of a query as one text), deep (an object as "
+        "name[key]=value), json (any value as JSON) or pairs (an object in a path or header as key=value with commas).",
     )
     body: Literal["json", "form"] | None = Field(None, description="How the other parameters are written.")
     content_type: str | None = Field(
@@ -81,7 +81,7 @@ class ServerForm(_ToolForm):
         description="The program, which runs in the folder of the file; ${TRIAL_FOLDER} is a new, empty one.",
     )
     url: str | None = Field(None, pattern=r"^https?://", description="The address of a server that runs already.")
-    state: bool = Field(True, description="Whether calls change later answers: each trial has a server of its own.")
+    state: bool = Field(True, description="Whether calls change later answers: each trial has its own server.")
     environment: dict[str, str] = Field(
         default={},
         description="Variables of the program; ${NAME} is the value of another, ${TRIAL_FOLDER} a new, empty folder.",
@@ -100,7 +100,7 @@ class ToolForm(_ToolForm):
 
     type: Literal["function"] = "function"
     function: FunctionForm
-    example: Any = Field(None, description="An answer, whose form all answers have.")
+    example: Any = Field(None, description="An example of an answer.")
     request: RequestForm | None = None
     original: str | None = Field(None, description="Its name at the MCP server, if that is another one.")
     reads: bool = Field(default=False, description="Whether its calls change nothing.")
@@ -110,12 +110,12 @@ class ToolsForm(_ToolForm):
     """A file of tools."""
 
     name: str | None = Field(None, pattern=NAME.pattern, description="Name of the tools; the file's if left out.")
-    source: str | None = Field(None, description="The document of which the file was made.")
+    source: str | None = Field(None, description="The document that the file was made from.")
     answers: Answers = Field("schema", description="The source of the answers to calls.")
     url: str | None = Field(None, pattern=r"^https?://", description="The address below which requests go.")
     headers: dict[HeaderName, str] = Field(
-        default={}, description="Of every request to url, or mcp.url; ${NAME} is the value of a variable."
+        default={}, description="Headers of every request to url or mcp.url; ${NAME} is the value of a variable."
     )
-    methods: list[str] = Field(default=[], description=f"Of requests that are made for real, beside {', '.join(SAFE)}.")
+    methods: list[str] = Field(default=[], description=f"Methods of requests that are sent, besides {', '.join(SAFE)}.")
     mcp: ServerForm | None = None
     tools: list[ToolForm] = Field(min_length=1)

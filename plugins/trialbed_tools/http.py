@@ -189,7 +189,7 @@ def request_parts(form: RequestForm, arguments: Mapping[str, Any], url: str) -> 
 
 
 def _join(value: Any, style: str | None, write: Callable[[str], str]) -> str:
-    """Join a value into one text with commas, as OpenAPI does: the items of a list, or keys and values in turn.
+    """Join the items of a list, or keys and values in turn, into one text with commas, as OpenAPI does.
 
     The style ``pairs`` writes an object as ``key=value``.
     """

@@ -70,7 +70,7 @@ def file_content(
     paths = [str(tool["request"]["path"]) for tool in tools if "request" in tool]
     can_be_called = mcp or (paths and (found.url or all("://" in path for path in paths)))
     if answers in ("live", "recorded") and not can_be_called:
-        raise UsageError(f"--answers {answers}: {source} names no server that could be called; leave it out")
+        raise UsageError(f"--answers {answers}: {source} names no server to call; leave the option out")
     head = {"source": f"{found.title}: {source}", "answers": answers, "url": found.url, "mcp": mcp}
     return {**{key: value for key, value in head.items() if value is not None}, "tools": tools}, tuple(left_out)
 
@@ -98,7 +98,7 @@ def write_tools(content: Mapping[str, Any], path: Path) -> None:
     located = parse_document(text, str(path))
     validate(ToolsForm, located)
     if located.value != content:
-        raise DataError(f"{path}: a value would be read as another one; choose tools with --only")
+        raise DataError(f"{path}: a value would not be read back unchanged; choose tools with --only")
     try:
         # Written atomically, since another program may be reading it.
         replace_file(path, text.encode())

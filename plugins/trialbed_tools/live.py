@@ -95,7 +95,7 @@ class KeptAnswers:
             return self.add(call, after, CallAnswer(error=f"{TOO_LARGE} {LARGEST:,} bytes"))
         # A line with a key would make the file unreadable. Numbers are not masked; the tool's name belongs to the call.
         if self.redaction.finds(_line(fields).decode()) or _keys().finds(line.decode()):
-            raise UnkeptAnswer("a key of this program's variables stands in it, or in its call")
+            raise UnkeptAnswer("it, or its call, has a key from this program's environment")
         with self._writing:
             key = _key(name, arguments, _digest(after))
             try:
@@ -155,10 +155,10 @@ class KeptAnswers:
             if unknown := sorted(value.keys() - KEYS):
                 raise DataError(f"unknown key {unknown[0]!r:.60}; an answer has {', '.join(KEYS)}")
             if ("response" in value) == bool(error) or not isinstance(after, str):
-                raise DataError("an answer has a response or an error, and after is a text, where it is there")
+                raise DataError("an answer has a response or an error, and its key after, if any, is text")
             # Check for keys alone: any text may be the value of another variable on another machine.
             if _keys().finds(text):
-                raise DataError("a key of this program's variables stands in the file; remove the line, and the key")
+                raise DataError("the file has a key from this program's environment; remove the line")
             key = _key(value["tool"], arguments, after)
         self._found.setdefault(key, CallAnswer(value.get("response", ""), error))
 
@@ -178,7 +178,7 @@ def _line(fields: dict[str, Any]) -> bytes:
         line = text.encode()
         read_json_line(text, "")
     except (ValueError, RecursionError, DataError):
-        raise UnkeptAnswer("it has a number, or a depth, that no file in JSON can have") from None
+        raise UnkeptAnswer("it has a number or a depth that JSON cannot hold") from None
     return line
 
 
@@ -325,7 +325,7 @@ class TrialCalls:
             return _unpack(await self._answer((name, arguments)))
         async with self._turn:
             if self._is_broken or (self._connection and self._loop is not asyncio.get_running_loop()):
-                raise ToolsUnreachable("an earlier call got no answer, so that the state of the tools is not known")
+                raise ToolsUnreachable("an earlier call got no answer, so the state of the tools is unknown")
             try:
                 answer = await self._answer((name, arguments))
             except ApiRefused:

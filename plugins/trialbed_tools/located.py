@@ -250,7 +250,7 @@ class _Builder:
         self._count += 1
         line = node.start_mark.line + 1
         if self._count > MOST_NODES or len(key) > DEEPEST:
-            raise DataError(f"{self._name}:{line}: the file stands for more than can be read")
+            raise DataError(f"{self._name}:{line}: the file expands to more than can be read")
         self._lines.setdefault(key, line)
         if isinstance(node, yaml.MappingNode):
             return dict(self._pairs(node, key))
@@ -263,7 +263,7 @@ class _Builder:
         for name_node, value in node.value:
             line = name_node.start_mark.line + 1
             if not isinstance(name_node, yaml.ScalarNode):
-                raise DataError(f"{self._name}:{line}: a key is a text")
+                raise DataError(f"{self._name}:{line}: a key must be text")
             name = name_node.value
             if name in seen:
                 raise DataError(f"{self._name}:{line}: {name}: the key occurs twice")
@@ -286,7 +286,7 @@ class _Builder:
 
 
 def plain_value(text: str) -> Any:
-    """Return the value of an unquoted word: a truth value, None, a number, or a text."""
+    """Return the value of an unquoted word, which is a truth value, None, a number or a text."""
     if text.lower() in CONSTANTS and text in (text.lower(), text.capitalize(), text.upper()):
         return CONSTANTS[text.lower()]
     if INTEGER.fullmatch(text):

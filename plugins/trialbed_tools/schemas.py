@@ -225,7 +225,7 @@ def _shed(schema: dict[str, Any], names: set[str]) -> None:
 
 
 def _of_2020(schema: dict[str, Any], *, nullable: bool) -> dict[str, Any]:
-    """Convert a schema of OpenAPI 3.0 to JSON Schema: null becomes a type, and exclusive limits become numbers."""
+    """Convert a schema of OpenAPI 3.0 to JSON Schema, with null as a type and exclusive limits as numbers."""
     for bound, limit in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
         excluded = schema.get(bound)
         if isinstance(excluded, bool):

@@ -81,7 +81,7 @@ def check_keys(form: ToolsForm, place: Callable[[Key], str]) -> None:
 def _check_texts(texts: Mapping[str, str], key: str) -> None:
     for name, text in texts.items():
         if KEY.search(name) and not VARIABLE.search(text):
-            raise DataError(f"{key}.{name}: keys do not stand in files; write ${{NAME}} of a variable that has it")
+            raise DataError(f"{key}.{name}: do not write keys into files; write ${{NAME}} for a variable that holds it")
 
 
 def check_command(command: str, key: str) -> None:
@@ -95,8 +95,8 @@ def check_command(command: str, key: str) -> None:
     """
     if KEY_IN_COMMAND.search(command) or redaction_of(secret_values()).finds(command):
         raise DataError(
-            f"{key}: keys do not stand in files, and the command has one; set a variable, name it (--environment "
-            "NAME), and, where the program takes no variable, write sh -c 'PROGRAM --key \"$NAME\"'"
+            f"{key}: do not write keys into files, and the command has one; set a variable, name it (--environment "
+            "NAME), and, if the program takes no variable, write sh -c 'PROGRAM --key \"$NAME\"'"
         )
 
 
@@ -123,7 +123,7 @@ def _check_url(url: str, key: str) -> None:
     try:
         parts = urlsplit(url)
     except ValueError as error:
-        raise DataError(f"{key}: is no address") from error
+        raise DataError(f"{key}: is not an address") from error
     user = parts.netloc.rpartition("@")[0]
     for name, text in [*parse_qsl(parts.query), *([("password", user)] if user else [])]:
         _check_texts({name: text}, key)

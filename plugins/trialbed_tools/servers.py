@@ -65,7 +65,7 @@ def require_sdk() -> None:
     if Version(found) < Version(OLDEST_SDK):
         raise UsageError(
             f"tools of MCP servers need mcp {OLDEST_SDK} or later, and this environment has {found}: update it, "
-            "install Trialbed apart from packages that need the older one, or use recorded answers"
+            "install Trialbed separately from packages that need the older one, or use recorded answers"
         )
 
 

@@ -109,7 +109,7 @@ def _live_tools(form: ToolsForm, path: Path) -> LiveTools:
         raise DataError(f"{form.answers} needs mcp, or a url and tools with a request")
     if headers and url is None and len({_origin(request.path) for request in requests.values()}) > 1:
         raise DataError(
-            "headers, which may be keys, go to one host, and requests to several: write the url of that host"
+            "headers may hold keys and go to one host only, but requests go to several: write the url of that host"
         )
     connect_http = partial(HttpConnection, url or "", requests, headers)
     return LiveTools(kept, connect_http if is_live else None, identity, has_state=False, readers=readers)
@@ -121,7 +121,7 @@ def _origin(address: str) -> Origin:
     try:
         return origin(address)
     except ValueError as error:
-        raise DataError(f"{address}: is no address: {error}") from error
+        raise DataError(f"{address}: is not an address: {error}") from error
 
 
 def _check(tools: Iterable[ToolForm], path: Path) -> None:

@@ -172,7 +172,7 @@ def _check_sides(sides: Sequence[NamedVendor]) -> None:
                 raise UsageError(f"{own}: named as the baseline and as a vendor; a file is not compared with itself")
             if any(own.is_same(other) for other in rows[:place]):
                 side = "one vendor" if number else "the baseline"
-                raise UsageError(f"{own}: named twice as {side}, whose rows would count as trials never made")
+                raise UsageError(f"{own}: named twice as {side}, so its rows would count twice")
 
 
 def _threshold_tests(found: Document, thresholds: Mapping[str, float]) -> Iterator[TestCase]:

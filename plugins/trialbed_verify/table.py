@@ -121,7 +121,7 @@ class AnswerRow:
 
     @property
     def decision(self) -> str:
-        """Return the vendor's decision: to call tools, to stop, another ending, or no valid answer."""
+        """Return whether the vendor decided to call tools or to stop, ended otherwise, or gave no valid answer."""
         return self.outcome if self.outcome in ANSWERS else "none"
 
     @property

@@ -99,7 +99,7 @@ def _rate(found: Document | None) -> str:
 
 
 def verification_tables(summaries: Sequence[Document]) -> list[Table]:
-    """Return the tables of each model: figures of its vendors, their suites, and the sources of their answers."""
+    """Return the tables of each model, with its vendors' figures, suites, and sources of answers."""
     tables = []
     for model, vendors in group_by_key((one["model"], one) for one in summaries).items():
         about = vendors[0]["provenance"]
@@ -457,7 +457,7 @@ COST = "cost of 1,000"
 OUT = {"behind": "placed last", "not_ranked": "not ranked"}
 
 EXPLAINED = "IRF, inverse rank fusion: the sum of 1 / (rank + {k}) over a vendor's ranks by metric; more is better."
-UNSETTLED = "neither is ahead in 95 % of resamples; where they are equal, both have the better rank"
+UNSETTLED = "neither is ahead in 95 % of resamples; if they are equal, both have the better rank"
 
 
 def ranking_tables(ranking: Ranking) -> list[Table]:

@@ -68,7 +68,7 @@ def read_entries(file: Path) -> Iterator[Entry | ImportProblem]:
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found := dict(pairs)) < len(pairs):
-        raise ValueError("a key is there more than once")
+        raise ValueError("a key occurs more than once")
     return found
 
 

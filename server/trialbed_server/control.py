@@ -195,7 +195,7 @@ class Control:
         if not registration.cached_as:
             return setup
         if self.cache is None:
-            raise UsageError("this server has no model cache, and the trial's answers shall be kept in one")
+            raise UsageError("the trial needs a model cache, and this server has none")
         from trialbed_plugins.recordings import CachedModel  # most servers have none
 
         cache = self.cache

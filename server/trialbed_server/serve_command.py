@@ -101,18 +101,18 @@ SECTIONS = {
     "allow_hosts",
     multiple=True,
     metavar="NAME",
-    help="Another name than localhost by which clients reach this server; repeatable.",
+    help="Host name, other than localhost, by which clients reach this server; repeatable.",
 )
 @option("--max-body", type=FiniteRange(min=0, min_open=True), default=16.0, metavar="MIB", help="Largest request.")
 @option("--max-answer", type=FiniteRange(min=0, min_open=True), default=16.0, metavar="MIB", help="Largest answer.")
 @plugin_option
 @plain_option(
-    "--pages", is_flag=True, help="Show the runs of the store at /pages too, the expected calls and answers included."
+    "--pages", is_flag=True, help="Also show the runs of the store at /pages, with the expected calls and answers."
 )
 @plain_option(
     "--faults",
     metavar="SCRIPT",
-    help="Plan of faults to put in (a file or JSON), or a script by which to simulate a faulty vendor instead.",
+    help="Plan of faults to inject (a file or JSON), or a script that simulates a faulty vendor.",
 )
 def command(
     api_key_env: str,

@@ -93,7 +93,7 @@ def run_queries(config: RunConfig, data_dir: Path) -> Mapping[int | str, Query]:
     """
     dataset = open_dataset(config.dataset, data_dir)
     if dataset.digest() != config.dataset_digest:
-        raise DataError(f"the dataset {config.dataset} has changed since the run: its digest is another")
+        raise DataError(f"the dataset {config.dataset} has changed since the run: its digest differs")
     known = {query.query_id: query for query in dataset.queries()}
     return {query_id: known[query_id] for query_id in config.query_ids}
 

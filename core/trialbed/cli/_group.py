@@ -25,7 +25,7 @@ SECTIONS = {
         "show": "Show a run, or one of its trials as the wire saw it.",
         "compare": "Compare runs, or result files of vendors, with intervals.",
         "view": "Look at runs in a browser, down to each trial.",
-        "report": "Write a page about a run for the person who decides: a conclusion and three examples.",
+        "report": "Write a page about a run for a decision: a conclusion and three examples.",
         "runs": "List the runs in the store, newest first.",
         "plan": "Estimate how many tasks or cases you need for a verdict, from a pilot.",
     },
@@ -42,17 +42,17 @@ SECTIONS = {
     },
     "Data, scores and judges": {
         "data": "List, import and show datasets; import cached answers.",
-        "init": "Write an agent with tools, tasks, tests and a CI job, or draft the tasks of yours.",
-        "tools": "Make files of tools of the definitions that an API, a server or a program has.",
+        "init": "Write an agent with tools, tasks, tests and a CI job, or draft tasks for yours.",
+        "tools": "Import tools from an API, a server or a program.",
         "tasks": "Check and draft files of tasks, and print their schema for editors.",
         "score": "Score recorded conversations, or a stored run again.",
         "judge": "Calibrate judges against labelled cases.",
         "select": "Measure how many of the right tools a selector finds, before any agent runs.",
         "record": "Write the answers of a run's model to a file.",
-        "replay": "Say which trials follow a recording, and where the others leave it.",
+        "replay": "Show which trials follow a recording, and where others depart from it.",
         "export": "Write the trials of a run for other programs.",
         "publish": "Write finished runs as a folder that others can read and check.",
-        "reproduce": "Make every number, table and figure of published results again.",
+        "reproduce": "Regenerate every number, table and figure of published results.",
     },
     "The installation": {
         "doctor": "Check the installation, and show how to get missing parts.",
@@ -157,7 +157,7 @@ def load_command(name: str) -> click.Command:
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="trialbed", prog_name="bench")
 def cli() -> None:
-    """Measure, at the wire, how well agent frameworks and model vendors use tools.
+    """Measure how well agent frameworks and model vendors use tools.
 
     Start with `bench demo`, which needs no key. See `bench COMMAND --help` for examples.
     """

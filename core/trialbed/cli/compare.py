@@ -31,7 +31,7 @@ SHARED: tuple[click.Option, ...] = (
         ["--force"], is_flag=True, help="Compare what both have even if requests, settings or datasets differ."
     ),
     make_option("--store", metavar="FILE|URL", help="Where runs are kept. [default: .trialbed/trialbed.db]"),
-    click.Option(["--legend"], is_flag=True, help="Say below the tables what each figure means."),
+    click.Option(["--legend"], is_flag=True, help="Explain each figure below the tables."),
 )
 """Options for every comparison."""
 
@@ -139,7 +139,7 @@ def _write(found: Comparison, given: Mapping[str, Any], form: str) -> None:
     if form == "table":
         print_tables(found.tables, sys.stdout, explained=given["legend"])
         if not given["legend"] and any(table.legend for table in found.tables):
-            click.echo("What each figure means: the same command with --legend")
+            click.echo("For what each figure means, add --legend")
     elif form == "junit":
         click.echo(_junit(found), nl=False)
     elif form == "html" and found.page is not None:

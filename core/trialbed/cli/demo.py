@@ -35,8 +35,8 @@ Your model:    bench run --framework langgraph --model NAME --base-url URL"""
 def command(env_dir: Path | None) -> None:
     """Show what LangGraph's defaults do with thirty tasks if the model writes broken JSON.
 
-    A plain loop does the same tasks. The models are scripted, so that no key is needed. If LangGraph is not installed
-    here, it gets its own environment.
+    A plain loop does the same tasks. The models are scripted, so no key is needed. If LangGraph is not installed here,
+    it gets its own environment.
     """
     from trialbed.cli.progress import cancel_on_terminate, followed, new_display
     from trialbed.cli.run_progress import TrialProgress

@@ -25,8 +25,8 @@ COSTS = {True: "yes", False: "no", None: "not known"}
 def command(base_url: str | None, api_key_env: str, as_json: bool) -> None:
     """List the models that bench run --model takes.
 
-    Those of the installed drivers are listed, and those of an endpoint where one is given. A model that is an object in
-    a file is named FILE.py:NAME, and not listed.
+    The list has the models of installed drivers and, with --base-url, of an endpoint. A model in a file is called
+    FILE.py:NAME and is not listed.
     """
     from pathlib import Path
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
+from inspect import cleandoc
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -118,6 +120,16 @@ class SectionedCommand(click.Command):
     def __init__(self, *args: Any, sections: Mapping[str, Sequence[str]], **more: Any) -> None:
         super().__init__(*args, **more)
         self._sections = sections
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write what the command does and one example, then the options, and the details last."""
+        summary, _, details = cleandoc(self.help or "").partition("\n\n")
+        example = re.findall("bench .+", self.epilog or "")[:1]
+        self.format_usage(ctx, formatter)
+        click.Command(None, help="\n\n\b\nExample: ".join([summary, *example])).format_help_text(ctx, formatter)
+        self.format_options(ctx, formatter)
+        click.Command(None, help=details).format_help_text(ctx, formatter)
+        self.format_epilog(ctx, formatter)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options of each section under its heading."""

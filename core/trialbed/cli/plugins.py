@@ -76,7 +76,7 @@ Examples:
 def command(as_json: bool) -> None:
     """List installed drivers, commands and plugins, and why broken ones fail.
 
-    Loads each of them. Those that cannot be loaded are listed with their distribution and the cause.
+    The command loads each one. If one fails to load, the list has its distribution and the cause.
     """
     items = inventory()
     if as_json:

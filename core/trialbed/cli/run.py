@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 EPILOG = """\b
 Examples:
-  bench run
   bench run --framework reference --framework langgraph --limit 20
+  bench run
   bench run --framework crewai --framework openai-agents --yes
   bench run --framework langgraph==1.2.11 --framework langgraph
   bench run --command 'node agent.mjs' --framework reference
@@ -101,13 +101,12 @@ SECTIONS = {
 @plain_option(
     "--allow-incomplete",
     is_flag=True,
-    help="Accept trials that were not measured, and answers without a verdict: compare over the tasks that all "
-    "frameworks have, and exit as usual.",
+    help="Accept unmeasured trials and answers without a verdict: compare the tasks that all frameworks have.",
 )
 @plain_option(
     "--gold-answers",
     is_flag=True,
-    help="Make each task's expected calls once, and keep their answers and times in the result documents.",
+    help="Make each task's expected calls once, and store their answers and times in the result documents.",
 )
 @yes_option
 @env_dir_option
@@ -125,11 +124,11 @@ def command(
 ) -> int:
     """Run trials and report how well frameworks use tools.
 
-    A server is started for the run and observes every trial at the wire. Repeating the command resumes an
-    unfinished run; after a finished run it starts a new one, unless --retry-failed or --extend adds to the old one.
-    If the endpoint or the server failed in some trials, the run is incomplete: the exit code is 3, and repeating the
-    command runs those trials only. It is 3, too, if the judge gave no verdict on some answers. Without options, it
-    runs a plain loop on the embedded dataset with a scripted model.
+    The run starts a server, which observes every request. Repeating the command resumes an unfinished run; after a
+    finished run it starts a new one, unless --retry-failed or --extend adds to the old one. If the endpoint or the
+    server failed in some trials, the run is incomplete: the exit code is 3, and repeating the command runs those trials
+    only. It is also 3 if the judge gave no verdict on some answers. Without options, a plain loop runs the embedded
+    dataset with a scripted model.
 
     If a framework, or the requested release of it, is not installed here, it runs in its own environment, which uv
     builds on first use (see bench env).

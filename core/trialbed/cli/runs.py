@@ -35,7 +35,7 @@ Examples:
     "-f",
     "--framework",
     metavar="NAME",
-    help="Only runs of this framework, in any profile and release, or in those that are named.",
+    help="Only runs of this framework: all profiles and releases, or the named ones.",
 )
 @plain_option("-m", "--model", metavar="NAME", help="Only runs of this model.")
 @plain_option("-d", "--dataset", metavar="NAME", help="Only runs of this dataset or test set.")
@@ -125,10 +125,10 @@ def _figures(run: StoredRun) -> Iterator[tuple[int, int, float | None]]:
 @store_option
 @json_option
 def remove(runs: tuple[str, ...], store: str | None, as_json: bool) -> None:
-    """Remove runs and all that belongs to them from the store.
+    """Remove runs and their data from the store.
 
-    A run is its id, the beginning of one, or latest. Result documents stay where they are. The store is compacted, so
-    that its file becomes smaller.
+    A run is its id, the beginning of one, or latest. Result documents stay in their folder. The store is compacted to
+    make its file smaller.
     """
     from trialbed.errors import DataError, UsageError
     from trialbed.settings import store_file
@@ -140,7 +140,7 @@ def remove(runs: tuple[str, ...], store: str | None, as_json: bool) -> None:
         trials = {run.run_id: run.ends().total() for run in found.values()}
     for run in found.values():
         if run.status == "running":
-            raise UsageError(f"run {run.run_id} is under way; end it first")
+            raise UsageError(f"run {run.run_id} is still running; stop it first")
     with Store.open(place) as opened:
         for run in found.values():
             with ExitStack() as locks:

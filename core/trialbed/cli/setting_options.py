@@ -54,7 +54,7 @@ def plugin_option(command: Decorated) -> Decorated:
         multiple=True,
         metavar="FILE.py",
         expose_value=False,
-        help="File with hooks, such as a scorer, used beside the installed plugins; repeatable.",
+        help="File with hooks, such as a scorer, to use with the installed plugins; repeatable.",
     )(command)
 
 
@@ -73,7 +73,7 @@ def setting_option(name: str) -> Callable[[Decorated], Decorated]:
         # Each text may have several values.
         callback=(lambda _, __, values: (*chain(*values),)) if declared.name == "max_tools" else None,
         metavar=declared.setting.metavar,
-        help=text if not several or "repeatable" in sentence else f"{sentence}; repeatable.{rest}",
+        help=text if not several or "repeatable" in text else f"{sentence}; repeatable.{rest}",
     )
 
 

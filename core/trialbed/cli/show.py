@@ -175,10 +175,10 @@ def command(
 ) -> None:
     """Show a run, or one of its trials as the wire saw it.
 
-    RUN is an id, the beginning of one, or latest. Without TRIAL, a screen shows the result of the run and its
-    hardest tasks; --full adds every figure, where calls were lost, all comparisons and the settings. TRIAL is
-    FRAMEWORK/TASK or FRAMEWORK/TASK/REPEAT, such as langgraph/17: then everything that the server saw of the trial is
-    shown, with what went wrong first, and every score with its reason.
+    RUN is an id, the beginning of one, or latest. Without TRIAL, a screen shows the result of the run and its hardest
+    tasks; --full adds every figure, where calls were lost, all comparisons and the settings. TRIAL is FRAMEWORK/TASK or
+    FRAMEWORK/TASK/REPEAT, such as langgraph/17: the command then shows everything that the server saw of the trial,
+    what went wrong first, and every score with its reason.
     """
     from trialbed.catalogs import known_queries
     from trialbed.settings import data_dir as default_folder

@@ -21,7 +21,7 @@ store_option = option(
     "--store", metavar="FILE|URL", help="Where runs are kept. [default: .trialbed/trialbed.db]", show_default=False
 )
 
-legend_option = plain_option("--legend", is_flag=True, help="Say below the tables what each figure means.")
+legend_option = plain_option("--legend", is_flag=True, help="Explain each figure below the tables.")
 
 
 def moment(time: datetime) -> str:

@@ -184,8 +184,8 @@ async def server(
         unknown = next((model for model in models if model.base_url not in (None, options.base_url)), None)
         if unknown is not None:
             raise UsageError(
-                f"--server-url: a running server does not know the endpoint of the model {unknown.model}, or of others "
-                "beside that of --base-url: leave out --server-url (server_url in Python)"
+                f"--server-url: a running server does not know the endpoint of the model {unknown.model}, or of "
+                "others besides the one of --base-url: leave out --server-url (server_url in Python)"
             )
         async with ControlClient(server_root(options.server_url), lease=LEASE) as client:
             await client.health()
@@ -273,7 +273,7 @@ class ServerProcess:
                 raise UsageError(text.rpartition(SERVER)[2]) from error
             reason = f"what it wrote is not its address: {error}"
             if isinstance(error, TimeoutError):
-                late = "where the machine is busy, run the command again later"
+                late = "if the machine is busy, run the command again later"
                 reason = f"it gave no address within {START_TIMEOUT:g} s; {late}"
             raise ServerUnavailable(f"the server did not start:\n{text or reason}") from error
 

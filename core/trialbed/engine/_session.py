@@ -153,13 +153,13 @@ class RunSession:
         if told := lost_line(self._lost):
             self.progress.note(told)
         if self._outage.gone:
-            self.progress.note(f"{self._outage.gone}; the same command goes on with what is left")
+            self.progress.note(f"{self._outage.gone}; repeat the command to run what is left")
         over_budget = bool(self._outage.spent)
         if over_budget != self.record.over_budget:
             self.record = self.record.model_copy(update={"over_budget": over_budget})
             await asyncio.to_thread(partial(self.store.update_run, self.record.run_id, over_budget=over_budget))
         if over_budget:
-            self.progress.note(f"{self._outage.spent}; the same command with a larger --budget goes on")
+            self.progress.note(f"{self._outage.spent}; repeat the command with a larger --budget to continue")
 
     async def _models(self, answered: Collection[str]) -> dict[str, OpenedModel]:
         """Open the run's models, before anything else is started for the trials.
@@ -235,7 +235,7 @@ class RunSession:
                     refuse_turns(frameworks, query)
                 asking = {query.user.kind: query.query_id for query in prepared.queries.values() if query.user}
                 if "model" in asking and options.user_model is None and options.server_url is None:
-                    raise UsageError(f"task {asking['model']}: a model plays its user; name one with --user-model")
+                    raise UsageError(f"task {asking['model']}: a model plays its user; name it with --user-model")
                 if "caller" in asking and objects.user is None:
                     raise UsageError(f"task {asking['caller']}: a test plays its user, with `trialbed.conversation`")
                 changes = RunChanges(
@@ -340,8 +340,7 @@ class RunSession:
         for name, info in own.items() if moves else ():
             if found := _changes(self._earlier.get(name, info), info):
                 raise DriverError(
-                    f"an agent is not what the run began with: {found}; make it the same, or start a new run with "
-                    "--fresh"
+                    f"an agent has changed since the run began: {found}; restore it, or start a new run with --fresh"
                 )
         return tuple(own[cell.framework].model_copy(update={"name": cell.label}) for cell in self.record.config.cells)
 

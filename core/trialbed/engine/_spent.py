@@ -15,7 +15,7 @@ from trialbed.records import Budget, HelperUse, Prices, Run, TokenRate, TrialKey
 from trialbed.store import Store
 from trialbed.wire_log import estimated_usage
 
-FREE = Prices(rates=(TokenRate(input=0, output=0),), source="scripted models ask nobody")
+FREE = Prices(rates=(TokenRate(input=0, output=0),), source="scripted models are free")
 
 
 def _prices(run: Run, model: str) -> Prices | None:
@@ -51,8 +51,8 @@ def check_budget(options: RunOptions, run: Run, *, own_judge: bool) -> None:
     if unpriced and budget.unit == "USD":
         names = ", ".join(dict.fromkeys(unpriced))
         raise UsageError(
-            f"--budget: the price of {names} is not known; give it as --price NAME=IN,OUT, get those that "
-            f"are published ({extra_command('prices')}), or set a budget in tokens"
+            f"--budget: the price of {names} is not known; give it as --price NAME=IN,OUT, install published prices "
+            f"({extra_command('prices')}), or set a budget in tokens"
         )
 
 

@@ -232,7 +232,7 @@ def _how_to_install(name: str, close: str | None, installed: Sequence[str]) -> s
         )
     meant = close or name
     return (
-        f" Install an adapter with `{install_command(meant)}`, or into an environment of its own with "
+        f" Install an adapter with `{install_command(meant)}`, or into its own environment with "
         f"`bench env add {meant}`."
     )
 

@@ -87,7 +87,7 @@ class TalkingAgent:
         if type(self.agent).__name__ == "Agent":
             return self.agent.kickoff_async(self.said if self.before else text)
         if self.before is not None:
-            raise UsageError("a Crew of CrewAI has no conversation; write a function that takes `history`")
+            raise UsageError("a CrewAI Crew cannot hold a conversation; write a function that takes `history`")
         return self.agent.kickoff_async({"query": text})
 
 

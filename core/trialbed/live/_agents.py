@@ -181,7 +181,7 @@ class LiveAgent:
             await code.call(closing, CLOSING_SECONDS)
         except Exception as error:  # noqa: BLE001 - the user's code: its trial is over
             problem = f"{error}" if isinstance(error, StuckCode) else f"raised {exception_text(error, self.agent)}"
-            LOG.warning("an agent of %s: close() %s; its trial stays as it is", self.version, problem)
+            LOG.warning("an agent of %s: close() %s; its trial is not affected", self.version, problem)
 
 
 class LiveExecutor(Executor):

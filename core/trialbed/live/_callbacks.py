@@ -268,7 +268,7 @@ async def _end(code: ForeignCode, ending: Callable[[], Awaitable[None]]) -> None
     try:
         await code.wait(ending, CLOSING_SECONDS)
     except Exception as error:  # noqa: BLE001 - its trials are over
-        LOG.warning("a tool could not be ended: %s: %s", type(error).__name__, error)
+        LOG.warning("a tool could not be stopped: %s: %s", type(error).__name__, error)
 
 
 def _answer(error: str, response: Json = "", provenance: str = "") -> str:

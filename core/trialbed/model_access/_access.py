@@ -251,7 +251,7 @@ def _read_again(read: Callable[[str], T], reply: str) -> T:
     try:
         return read(reply)
     except ValueError as problem:
-        raise ModelFailed(f"two replies of the model in a row cannot be read: {problem}") from problem
+        raise ModelFailed(f"two replies in a row from the model cannot be read: {problem}") from problem
 
 
 def _text(reading: Reading) -> str:

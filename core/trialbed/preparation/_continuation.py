@@ -32,7 +32,7 @@ def find_run(store: Store, prepared: Prepared) -> Run | None:
     """
     options, config = prepared.options, prepared.config
     if sum((options.fresh, options.retry_failed, options.extend is not None)) > 1:
-        raise UsageError("--fresh, --retry-failed and --extend exclude one another; give one of them")
+        raise UsageError("--fresh, --retry-failed and --extend cannot be combined; give one of them")
     if options.retry_failed:
         return _latest_of(store, config)
     if options.extend is not None:
@@ -103,8 +103,7 @@ def _latest_of(store: Store, config: RunConfig) -> Run:
             why = why or f"{files} changed since run {run.run_id} began"
     if why:
         raise UsageError(
-            f"--retry-failed: {why}, whose other trials would not be graded alike; leave the option out to start a "
-            "new run"
+            f"--retry-failed: {why}, so its trials would not be graded alike; leave the option out to start a new run"
         )
     raise UsageError("--retry-failed: the store has no run of this configuration; leave the option out to start one")
 
@@ -120,7 +119,7 @@ def _run_to_extend(store: Store, config: RunConfig, wanted: str) -> Run:
         raise UsageError("--extend: the store has no run yet; leave the option out to start one")
     first = runs[0].run_id
     which = f"the latest run, {first}," if any_run else f"run {first}"
-    raise UsageError(f"--extend: {which} cannot become what this command asks for: {reasons[first]}")
+    raise UsageError(f"--extend: {which} cannot be extended by this command: {reasons[first]}")
 
 
 def _changed_since(there: RunConfig, here: RunConfig) -> str | None:

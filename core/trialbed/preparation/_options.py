@@ -65,7 +65,7 @@ class RunObjects:
         """
         twice = next((name for name in dataset.scorers if name in self.plugins), None)
         if twice is not None:
-            raise UsageError(f"scorers: {dataset.name} brings a score {twice!r} of its own; name yours otherwise")
+            raise UsageError(f"scorers: {dataset.name} already has a score {twice!r}; rename yours")
         return replace(
             self,
             bodies={**dataset.functions, **self.bodies},
@@ -292,7 +292,7 @@ def check_executor(settings: RunSettings, executor: type[Executor], *, commands:
     if executor.remote and url is not None and is_loopback(urlsplit(url).hostname or ""):
         raise UsageError(
             f"--server-url {shown_url(url)}: workers of --executor {settings.executor} are on other machines and "
-            "cannot reach it there; give the address under which they find this machine"
+            "cannot reach it; give an address at which they can reach this machine"
         )
     if (hidden := hidden_paths(settings)) is not None:
         if not executor.runs_sandboxed:

@@ -72,7 +72,7 @@ def prepare(options: RunOptions, objects: RunObjects = NO_OBJECTS, *, keeps: boo
         dataset_file = "" if own else options.dataset
         options = replace(options, dataset=str(write_queries(dataset.queries(), dataset.test_set)))
     if options.gold_answers and (objects.bodies or not isinstance(objects.simulator, str | None)):
-        raise UsageError("gold_answers: the expected calls of tools that are functions or objects cannot be made apart")
+        raise UsageError("gold_answers: expected calls cannot be made in advance if tools are functions or objects")
     queries = choose_queries(dataset, options.limit, options.query_ids, options.only_tags, options.shuffle)
     infos = {name: model_info(name, options, objects.model) for name in options.model}
     queries, note = recorded_queries(options, queries, infos, own=objects.dataset is not None)
@@ -88,7 +88,7 @@ def prepare(options: RunOptions, objects: RunObjects = NO_OBJECTS, *, keeps: boo
     check_prompts(config, promptless)
     if (trials := count_trials(config)) > MOST_TRIALS:
         raise UsageError(
-            f"this would be a run of {trials:,} trials, and one has at most {MOST_TRIALS:,}: choose fewer setups, "
+            f"this run would have {trials:,} trials, and one has at most {MOST_TRIALS:,}: choose fewer setups, "
             "tasks (--limit) or repeats (--repeat)"
         )
     if not objects.agents or not set(options.frameworks) <= set(objects.agents):
@@ -154,8 +154,8 @@ def check_criteria(queries: Sequence[Query], settings: RunSettings, own: Judge |
     judge = type(own) if own is not None else load_driver("judges", name)
     if judge.meets is Judge.meets or (name == RULE and model is None):
         raise UsageError(
-            f"task {query.query_id} has criteria, and no model that reads them: name it as --judge-model (judge_model= "
-            "in Python), as NAME@URL or with its endpoint as --base-url"
+            f"task {query.query_id} has criteria, which a model must judge: give --judge-model NAME@URL, or NAME and "
+            "--base-url (judge_model= in Python)"
         )
 
 
@@ -220,7 +220,7 @@ def prices_of(options: RunOptions, config: RunConfig, found: Run | None) -> dict
     changed = [model for model, prices in given.items() if model in had and had[model] != prices]
     if changed:
         raise UsageError(
-            f"--price: run {found.run_id} began with other prices of {' and '.join(changed)}, and its costs stay as "
-            "they are; --fresh starts again"
+            f"--price: run {found.run_id} began with other prices for {' and '.join(changed)} and keeps them; --fresh "
+            "starts over"
         )
     return {name: prices for name, prices in known.items() if name not in found.config.models} | found.prices

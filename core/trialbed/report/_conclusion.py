@@ -133,7 +133,7 @@ class Conclusion:
         by_framework = self.lost.losers.get("framework", 0)
         if 2 * by_framework > lost and LOST_BY.get(most, "framework") != "framework":
             # If the framework ended a run, or offered other tools, the stage alone would blame the model.
-            count, words = by_framework, "are put down to the framework"
+            count, words = by_framework, "were lost in the framework"
         words = words.replace("were ", "was ", 1).replace("are ", "is ", 1) if count == 1 else words
         if lost + used == 1:
             return f"its one expected call {words}"

@@ -175,8 +175,8 @@ class Report:
 
         if not isinstance(baseline, (str, os.PathLike)):
             raise UsageError(
-                f"{caller}: {baseline!r:.60} is neither the id of a run nor the path of a result document; "
-                "of another report, give report.run.run_id"
+                f"{caller}: {baseline!r:.60} is neither the id of a run nor the path of a result document; for "
+                "another report, give report.run.run_id"
             )
         return baseline_comparisons(complete_sides(os.fspath(baseline), store), list(self.sides.values()), margin)
 
@@ -184,7 +184,7 @@ class Report:
         """Yield that nothing is decided by the means of a run that lacks trials."""
         if self.incomplete:
             missing = sum(summary.counts.not_measured for summary in self.frameworks)
-            yield f"the run is incomplete, so that nothing is decided: {number_were(missing, 'trial')} not measured"
+            yield f"the run is incomplete, so nothing is decided: {number_were(missing, 'trial')} not measured"
 
     def to_frame(self) -> Any:
         """Return a ``pandas.DataFrame`` with a row for each trial that counts, with its task and its answer.
@@ -224,11 +224,11 @@ def check_values(thresholds: Mapping[str, float], described: Mapping[str, ScoreD
         name = score_key(given).partition("[")[0]
         if name in described and described[name].lower_is_better:
             raise UsageError(
-                f"{given}: lower is better, so that a mean below a threshold does not fail; see --fail-on-regression, "
-                "and in Python worse_than(run_id)"
+                f"{given}: lower is better, so it has no minimum; use --fail-on-regression, or worse_than(run_id) in "
+                "Python"
             )
         if not isinstance(least, (int, float)) or not math.isfinite(least):
-            raise UsageError(f"{given}: {least!r:.60} is not a number to be held against the score")
+            raise UsageError(f"{given}: {least!r:.60} is not a number")
         is_share = bool(REPEATS.fullmatch(name)) or (name in described and described[name].bounded)
         if is_share and not 0 <= least <= 1:
             raise UsageError(f"{given}: {least:g} is not a share; give a number from 0 to 1")

@@ -327,7 +327,7 @@ def _api(pair: Iterable[object]) -> str:
 def _of_answer(result: TrialResult) -> Iterator[TrialProblem]:
     answer = result.outcome.answer
     if answer is not None and answer.finish is None:
-        yield TrialProblem("answer", "the agent did not finish by itself")
+        yield TrialProblem("answer", "the agent did not finish on its own")
     if answer is not None and answer.finish == "give_up_and_restart":
         yield TrialProblem("answer", "the agent gave up")
     redundant = result.score("redundant_calls")

@@ -150,8 +150,7 @@ class IdentitySettings:
         str,
         Setting(
             ("--on-miss",),
-            "Treatment of a request that a recorded model has no answer to: stop the trial, or ask the model at "
-            "--base-url.",
+            "If a recorded model has no answer to a request: stop the trial, or ask the model at --base-url.",
             document="",
             choices=ON_MISS,
         ),
@@ -184,7 +183,7 @@ class IdentitySettings:
         str | None,
         Setting(
             ("--judge-model",),
-            "Model that the judge asks, where the judge is not itself a model: MODEL or NAME@URL.",
+            "Model that the judge asks, unless the judge is itself a model: MODEL or NAME@URL.",
             metavar="MODEL",
         ),
     ] = None
@@ -223,9 +222,7 @@ class IdentitySettings:
     ] = None
     faults: Annotated[
         str | None,
-        Setting(
-            ("--faults",), "Plan of failures of tools and of the model that are put in on purpose.", metavar="FILE|JSON"
-        ),
+        Setting(("--faults",), "Plan of failures of tools and of the model to inject.", metavar="FILE|JSON"),
     ] = None
     timeout: Annotated[float, Gt(0), Setting(("--timeout",), "Maximum number of seconds per trial.")] = 120.0
     max_tokens: Annotated[
@@ -233,7 +230,7 @@ class IdentitySettings:
     ] = None
     seed: Annotated[int, Setting(("--seed",), "Seed from which each trial's own seed is derived.")] = 0
     sandbox: Annotated[
-        bool, Setting(("--sandbox",), "Keep the frameworks' workers from your files, keys, processes and network.")
+        bool, Setting(("--sandbox",), "Keep frameworks away from your files, keys, processes and network.")
     ] = False
 
 
@@ -283,7 +280,7 @@ class RunSettings(IdentitySettings, FactorSettings):
     limit: Annotated[int | None, Ge(1), Setting(("-n", "--limit"), "Maximum number of tasks. [default: all]")] = None
     query_ids: Annotated[
         tuple[str, ...],
-        Setting(("--query-id",), "Only this task, or those of a range such as 1-5; repeatable.", metavar="ID"),
+        Setting(("--query-id",), "Only this task, or tasks in a range such as 1-5; repeatable.", metavar="ID"),
     ] = ()
     only_tags: Annotated[
         tuple[str, ...],
@@ -297,7 +294,7 @@ class RunSettings(IdentitySettings, FactorSettings):
         int | None,
         Setting(
             ("--shuffle",),
-            "Take the tasks in a random order, which this number draws. [default: the dataset's order]",
+            "Seed for a random order of the tasks. [default: the dataset's order]",
             metavar="SEED",
         ),
     ] = None
@@ -313,16 +310,14 @@ class RunSettings(IdentitySettings, FactorSettings):
     concurrency: Annotated[int, Ge(1), Setting(("-j", "--concurrency"), "Trials at a time.")] = 4
     mcp: Annotated[
         tuple[str, ...],
-        Setting(
-            ("--mcp",), "MCP server whose tools a file of tasks has beside its own; repeatable.", metavar="COMMAND|URL"
-        ),
+        Setting(("--mcp",), "MCP server with more tools for a file of tasks; repeatable.", metavar="COMMAND|URL"),
     ] = ()
     tool_answers: Annotated[
         str | None,
         Setting(
             ("--tool-answers",),
-            "Source of the answers of imported tools: live calls, which are kept, recorded ones, schemas, or a "
-            "model. [default: as their files say]",
+            "Source of imported tools' answers: live calls (kept for later), recorded calls, schemas, or a model. "
+            "[default: as in their files]",
             choices=TOOL_ANSWERS,
         ),
     ] = None
@@ -338,10 +333,10 @@ class RunSettings(IdentitySettings, FactorSettings):
         float,
         Gt(0),
         Lt(1),
-        Setting(("--margin",), "Largest difference of a score between frameworks that does not matter."),
+        Setting(("--margin",), "Largest difference in a score that does not matter."),
     ] = MARGIN
     model_retries: Annotated[
-        int, Ge(0), Setting(("--model-retries",), "Maximum number of repetitions of a failed model request.")
+        int, Ge(0), Setting(("--model-retries",), "Maximum number of retries of a failed model request.")
     ] = 8
     endpoint_patience: Annotated[
         float,
@@ -363,8 +358,8 @@ class RunSettings(IdentitySettings, FactorSettings):
         Ge(0),
         Setting(
             ("--probe",),
-            "Maximum number of requests with one tool that an endpoint gets before its first trial, to see whether it "
-            "parses calls; it gets one where it does. 0 for none.",
+            "Maximum number of test requests before an endpoint's first trial, to see whether it parses calls. 0 "
+            "sends none.",
         ),
     ] = 3
     chat_template: Annotated[
@@ -388,7 +383,7 @@ class RunSettings(IdentitySettings, FactorSettings):
         tuple[str, ...],
         Setting(
             ("--endpoint-key-env",),
-            "Environment variable that holds the key of an endpoint which a model names as NAME@URL; repeatable. "
+            "Environment variable with the key of an endpoint in a model's NAME@URL; repeatable. "
             "[default: OPENAI_API_KEY at OpenAI, that of --api-key-env at the host of --base-url, no key at others]",
             metavar="HOST=VARIABLE",
         ),
@@ -406,8 +401,8 @@ class RunSettings(IdentitySettings, FactorSettings):
         Gt(0),
         Setting(
             ("--helper-timeout",),
-            "Seconds of silence after which a request of selector or judge is given up. "
-            "[default: 300, or --timeout where that is longer]",
+            "Seconds of silence after which a request of the selector or judge is abandoned. [default: 300, or "
+            "--timeout if longer]",
         ),
     ] = None
     price: Annotated[
@@ -415,7 +410,7 @@ class RunSettings(IdentitySettings, FactorSettings):
         Setting(
             ("--price",),
             "Price of tokens, in US dollars per million: of the model of this name, or of the run's first; repeatable. "
-            "[default: that of genai-prices, where installed]",
+            "[default: that of genai-prices, if installed]",
             metavar="[NAME=]IN,OUT[,CACHED]",
         ),
     ] = ()
@@ -423,7 +418,7 @@ class RunSettings(IdentitySettings, FactorSettings):
         str | None,
         Setting(
             ("--budget",),
-            "What the run may use of its models, such as 5USD or 2Mtokens; no trial begins that it does not cover. "
+            "Limit for the run's models, such as 5USD or 2Mtokens; no trial starts that the rest does not cover. "
             "[default: no limit]",
             metavar="AMOUNT",
         ),
@@ -432,17 +427,17 @@ class RunSettings(IdentitySettings, FactorSettings):
         str | None, Setting(("--server-url",), "Running server to use. [default: start one for the run]", metavar="URL")
     ] = None
     tags: Annotated[
-        tuple[str, ...], Setting(("--tag",), "Tag by which bench runs finds the run; repeatable.", metavar="TAG")
+        tuple[str, ...], Setting(("--tag",), "Tag to find the run by in bench runs; repeatable.", metavar="TAG")
     ] = ()
     note: Annotated[
-        str | None, Setting(("--note",), "Text that bench runs and bench show show with the run.", metavar="TEXT")
+        str | None, Setting(("--note",), "Text that bench runs and bench show print with the run.", metavar="TEXT")
     ] = None
     executor: Annotated[str, Setting(("--executor",), "Where workers run.", metavar="NAME|FILE.py:NAME")] = "local"
     executor_options: Annotated[
         tuple[str, ...],
         Setting(
             ("--executor-option",),
-            "Option of the executor; repeatable. A wrong name lists those that it has.",
+            "Option of the executor; repeatable. A wrong name lists the right ones.",
             metavar="NAME=VALUE",
         ),
     ] = ()
@@ -470,7 +465,7 @@ class RunSettings(IdentitySettings, FactorSettings):
         str | None,
         Setting(
             ("--model-cache",),
-            "Cache of the model's answers: equal requests share one, whichever framework sends them. "
+            "Cache of the model's answers: equal requests of all frameworks share one. "
             "[default: .trialbed/model-answers.db for local models, off for others]",
             metavar="FILE|off",
         ),

@@ -146,7 +146,7 @@ def add_scores(connection: Connection, run_id: str, result: TrialResult, added: 
     chosen = select(trials.c.id).filter_by(run_id=run_id, **_key_columns(result)).with_for_update()
     row_id = connection.scalar(chosen)
     if row_id is None:
-        raise DataError(f"run {run_id!r} has no such attempt any more; scores are added to attempts that are there")
+        raise DataError(f"run {run_id!r} no longer has this attempt, so it cannot be scored")
     names = {score.name for score in added}
     kept = [score for score in _read_scores(connection, [row_id])[row_id] if score.name not in names]
     scored = result.model_copy(update={"scores": (*kept, *added)})

@@ -135,8 +135,8 @@ class ToolBody:
             needed = [item.name for item in parameters if item.default is item.empty and item.kind not in SEVERAL]
             if missing := sorted(set(needed) - only):
                 raise UsageError(
-                    f"{named_code.__qualname__} cannot be a tool: only its framework gives it {missing[0]!r}; give a "
-                    "function of the arguments alone"
+                    f"{named_code.__qualname__} cannot be a tool: only its framework can fill {missing[0]!r}; give a "
+                    "function that takes only what the model sends"
                 )
             parameters = [item for item in parameters if item.kind in SEVERAL or item.name in only]
 
@@ -166,7 +166,7 @@ class ToolBody:
         except PydanticUserError as error:
             raise UsageError(f"{name} cannot be a tool: {error.message}") from error
         if schema.get("type") != "object":
-            raise UsageError(f"{name} cannot be a tool: calls give arguments by name, and it takes some by place only")
+            raise UsageError(f"{name} cannot be a tool: calls give arguments by name, and some are positional-only")
         properties: dict[str, dict[str, Any]] = schema.setdefault("properties", {})
         for parameter, text in _documentation(self.function)[1].items():
             if parameter in properties:

@@ -26,9 +26,9 @@ def check_given(task: Any, where: str) -> None:
     """
     _check(where, "user", task.user, isinstance(task.user, User | None), "a User(…)")
     if task.user and (task.text or task.turns):
-        raise UsageError(f"{where}: give it a text, turns or a user, as the user's goal is the first message")
+        raise UsageError(f"{where}: give it one of text, turns and user; the goal of the user is the first message")
     if not (task.turns or task.user) and (not isinstance(task.text, str) or not task.text.strip()):
-        raise UsageError(f"{where}: {task.text!r:.60} is not a task in words")
+        raise UsageError(f"{where}: {task.text!r:.60} is not text; write the task in words")
     are_turns = isinstance(task.turns, list | tuple) and all(isinstance(turn, str | Turn) for turn in task.turns)
     _check(where, "turns", task.turns, are_turns, "a list of texts and Turn(…)s")
     if task.turns and task.text:

@@ -135,7 +135,7 @@ def compile_tasks(tasks: Iterable[Task | Query], tools: Iterable[Tool] = ()) -> 
     made = ((task, _query(task, place, named, compiled)) for place, task in enumerate(tasks, 1))
     queries = tuple(_check_each(one for task, query in made for one in _of_lengths(query, task)))
     if not queries:
-        raise UsageError("tasks: there are none to run")
+        raise UsageError("tasks: the list is empty")
     return compiled._replace(queries=queries)
 
 
@@ -144,9 +144,7 @@ def _check_each(queries: Iterable[Query]) -> Iterator[Query]:
     seen: set[str] = set()
     for place, query in enumerate(queries, 1):
         if str(query.query_id) in seen:
-            raise UsageError(
-                f"task {query.query_id}: another task has this id, too; give task number {place} an id of its own"
-            )
+            raise UsageError(f"task {query.query_id}: another task has the same id; give task number {place} its own")
         seen.add(str(query.query_id))
         offered = {*(api.ref for api in query.apis), *query.own_tools}
         missing = next((call.api for call in query.gold_calls if call.api not in offered), None)
@@ -271,7 +269,7 @@ def _turn_test(turn: str | Turn, number: int, apis: Sequence[Api], where: str, c
     expect = whole or Expect(given.expect, calls=given.calls)  # type: ignore[arg-type] # facts
     if expect.state is not None or expect.most_seconds is not None:
         raise UsageError(
-            f"{place}: give the state and the seconds to Task(expect=Expect(…)), as they are of the whole task"
+            f"{place}: give the state and the seconds to Task(expect=Expect(…)), because they apply to the whole task"
         )
     return _task_test(f"turn {number}", expect, apis, place, compiled).model_copy(update={"turn": number})
 
@@ -311,7 +309,7 @@ def _test(name: str, expect: Expect, apis: Sequence[Api], where: str, compiled: 
 
 def _task_test(name: str, expect: Expect, apis: Sequence[Api], where: str, compiled: CompiledTasks) -> TaskTest:
     if expect.tests:
-        raise UsageError(f"{where}: a test has no tests of its own")
+        raise UsageError(f"{where}: a test cannot contain tests")
     check_expect(expect, where)
     calls = tuple(_gold_call(item, apis, where, compiled=compiled) for item in expect.calls or ())
     return TaskTest(
@@ -351,7 +349,7 @@ def _apis(tool: Any, named: Mapping[str, Api], compiled: CompiledTasks, where: s
         if body is not None:
             _add_body(api, body, compiled, where)
     if not found:
-        raise UsageError(f"{where}: {tool.__qualname__} has no public method that could be a tool beside {STATE}()")
+        raise UsageError(f"{where}: {tool.__qualname__} has no public method other than {STATE}() that could be a tool")
     return [api for api, _ in found]
 
 

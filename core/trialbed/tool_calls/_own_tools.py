@@ -66,7 +66,7 @@ SHOWN = 8
 SHORTEST_ID = 8
 """Characters of a call's id that is looked for in texts."""
 
-WRITTEN = "the model is told of the tool in words, so that calls of it are text or code"
+WRITTEN = "the prompt describes the tool in words, so its calls are text or code"
 """Why a call of the agent's own tool is not observed; it may have been made."""
 
 

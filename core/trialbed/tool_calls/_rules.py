@@ -54,8 +54,8 @@ RULES = {
     "exact": "the same JSON value; 1 and 1.0 are the same, 1 and true are not, the order of keys does not matter",
     "number": "equal numbers: whole ones exactly, others within a relative 1e-9, or `number:TOLERANCE`; as text too",
     "text": "the same text, apart from case, white space and the Unicode form",
-    "date": "the same date or time, however it is written: a time without a zone is taken as UTC, a date beside a time "
-    "as its midnight in UTC; as `text` where either is not a date",
+    "date": "the same date or time, however it is written: a time without a zone is taken as UTC, a date next to a "
+    "time as its midnight in UTC; as `text` if either is not a date",
     "list": "element by element, in order; points for the share that is right",
     "set": "elements in any order; points for the share that both have",
     "object": "key by key; points for the share that is right",

@@ -47,7 +47,7 @@ def _decode(text: str, parse_float: ParseFloat, *, unique: bool) -> Any:
         raise ValueError(f"nested deeper than {DEEPEST} levels") from None
     except ValueError as error:
         if str(error).startswith("Exceeds the limit"):
-            raise ValueError("an integer of more digits than can be read") from None
+            raise ValueError("an integer with too many digits") from None
         raise
 
 

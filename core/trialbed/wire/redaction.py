@@ -333,5 +333,5 @@ def check_url(url: str, option: str, example: str) -> None:
     if parts.username is not None or parts.query or parts.fragment:
         raise UsageError(
             f"{option}: the address of {parts.hostname} is given with a password, a query or a fragment, which would "
-            "be stored; give the address alone, and a key by a variable of the environment"
+            "be stored; give the bare address, and the key in an environment variable"
         )

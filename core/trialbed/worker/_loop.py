@@ -248,7 +248,7 @@ def _run_trials(channel: Channel, nonce: str, agent_class: type[BaseAgent], stat
         spent = spent or state.change()
         if trial.close_error is not None and not spent:
             # The agent may still hold things.
-            spent = f"close() raised {failure_of(trial.close_error).message}; the trial stays as it is"
+            spent = f"close() raised {failure_of(trial.close_error).message}; the trial is not affected"
         channel.send(Done(nonce=nonce, trial=spec.trial, outcome=outcome, spent=spent))
         if spent:
             return 0

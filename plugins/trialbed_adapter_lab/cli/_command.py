@@ -51,9 +51,9 @@ def command() -> None:
 def new(name: str, output: Path) -> None:
     """Start a package for an adapter.
 
-    The package works as it is, with a placeholder for the framework. Its adapter runs the framework with its
-    defaults, as the framework's documentation teaches it.
-    NAME is the name for --framework: lower-case letters, digits and dashes. The package is called trialbed-NAME.
+    The package runs at once, with a placeholder for the framework. Its adapter uses the framework's defaults, as its
+    documentation teaches. NAME is the name for --framework: lower-case letters, digits and dashes. The package is
+    called trialbed-NAME.
     """
     import shlex
 
@@ -67,14 +67,14 @@ def new(name: str, output: Path) -> None:
         f"bench adapter check {name}",
         f"bench run --framework reference --framework {name}",
     ]
-    click.echo("\n  ".join([f"Created {folder}. It works as it is:\n", *steps]))
-    click.echo(f"\nThen put in your own code wherever the source says {MARK}.")
+    shown = "\n  ".join([f"Created {folder}. It already runs:\n", *steps])
+    click.echo(f"{shown}\n\nThen replace each {MARK} in the source with your own code.")
 
 
 @command.command("check", epilog="Example: bench adapter check langgraph --level must")
 @click.argument("name", required=False)
 @plain_option(
-    "--command", metavar="[NAME=]COMMAND", help="Check a program in place of an adapter, as bench run starts it."
+    "--command", metavar="[NAME=]COMMAND", help="Check a program, started as by bench run, instead of an adapter."
 )
 @plain_option(
     "--check", "checks", multiple=True, metavar="CHECK", help="Run only this check, whatever its level; repeatable."
@@ -86,15 +86,12 @@ def new(name: str, output: Path) -> None:
     show_default=True,
     help="Run only checks of this level and above.",
 )
-@plain_option(
-    "--quick", is_flag=True, help="Run only the checks that need little time and find most defects: for while you work."
-)
+@plain_option("--quick", is_flag=True, help="Run only the quick checks that find most defects.")
 @plain_option(
     "--fuzz",
     type=FiniteRange(min=1),
     metavar="SECONDS",
-    help="Instead of the checks, draw conversations for this long, and print the shortest that breaks something as a "
-    "test.",
+    help="Instead of the checks, play random conversations for this long; print the shortest failing one as a test.",
 )
 @plain_option(
     "--known",
@@ -121,16 +118,15 @@ def check(
 ) -> int:
     """Check whether an adapter conforms to the contract.
 
-    The checks run where the adapter is installed; those of a program, in any language, see only what it sends and
-    prints.
-    NAME is a framework, NAME:PROFILE for one of its profiles (without one, native: its defaults), or NAME==VERSION
-    for a release of it. A framework's own behaviour is a failure in the profile controlled only; in other profiles
-    it is a finding. Exits with 1 if the adapter does not conform: a check fails that its deviations do not declare, or
-    a check passes that they do declare.
+    The checks run in the environment of the adapter. A program, in any language, is checked only by what it sends and
+    prints. NAME is a framework, NAME:PROFILE for one of its profiles (without one, native: its defaults), or
+    NAME==VERSION for a release of it. A framework's own behaviour is a failure in the profile controlled only; in other
+    profiles it is a finding. Exits with 1 if the adapter does not conform: a check fails that its deviations do not
+    declare, or a check passes that they do declare.
 
-    With --fuzz, a model's turns, sizes, delays and mistakes are drawn with hypothesis, each conversation is played with
-    the adapter and with the plain loop, and one that breaks an invariant is made as short as it can be. Exits
-    with 1 if there is one and the profile is controlled; in other profiles it is a finding.
+    With --fuzz, hypothesis draws a model's turns, sizes, delays and mistakes. The adapter and the plain loop play each
+    conversation, and one that breaks an invariant is shortened as far as possible. Exits with 1 if there is one and the
+    profile is controlled; in other profiles it is a finding.
     """
     import asyncio
 
@@ -156,7 +152,7 @@ def check(
     others = {"--command": command, "--check": checks, "--quick": quick, "--known": known}
     others |= {"--level": level != "may", "--format junit": form == "junit"}
     if fuzz and (given := [option for option, value in others.items() if value]):
-        raise UsageError(f"--fuzz draws conversations of its own, for adapters; leave out {', '.join(given)}")
+        raise UsageError(f"--fuzz draws its own conversations, for adapters only; leave out {', '.join(given)}")
     check_known(known)
     check_names(checks)
     environment, arguments = None, [argument for one in known for argument in ("--known", one)]
@@ -200,9 +196,9 @@ def check_plugin(name: str, kind: str | None, as_json: bool) -> int:
 
     NAME is an installed scorer, judge, selector, dataset, simulator, driver of models or executor, or one in a file:
     FILE.py for hooks, FILE.py:NAME for a class, or for a function or object that is a model. Methods and their
-    parameters are compared with the contract, and a new instance is asked for what the contract demands at once, such
-    as its names. The expected calls of a dataset are compared with its tools.
-    Exits with 1 if the plugin does not fulfil its contract, and with 2 if there is none.
+    parameters are compared with the contract, and a new instance must have what the contract demands at once, such as
+    its names. The expected calls of a dataset are compared with its tools. Exits with 1 if the plugin does not fulfil
+    its contract, and with 2 if there is none.
     """
     from dataclasses import asdict
 

@@ -104,7 +104,7 @@ def show_report(report: ConformanceReport) -> None:
         _show(*group)
     rest = [finding.check for group in problems[BLOCKS:] for finding in group]
     if rest:
-        click.echo(f"{len(rest)} more failed, which may well follow from these; --check NAME shows one:")
+        click.echo(f"{len(rest)} more failed, probably for the same reasons; --check NAME shows one:")
         click.echo(f"{_list(rest)}\n")
     if report.dialects:
         click.echo(f"the model was asked in: {', '.join(report.dialects)}")
@@ -175,7 +175,7 @@ def fuzz_adapter(framework: str, environment: Environment | None, seconds: float
         return 1 if found and binds else 0
     click.echo(f"{label}: {number_of(played, 'conversation')} played, {len(found) or 'none'} of the invariants broken")
     if found and not binds:
-        click.echo("The profile leaves this to its framework: a finding, and no failure.")
+        click.echo("This profile leaves it to the framework, so it is not a failure.")
     for one, test in zip(found, tests, strict=True):
         click.echo(f"\n{one.invariant or 'reference'}: {one.words[:SHOWN]}\n\nAs a test:\n\n{test}")
     return 1 if found and binds else 0

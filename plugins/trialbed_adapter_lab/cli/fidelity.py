@@ -48,10 +48,10 @@ Examples:
 def command(names: tuple[str, ...], form: str | None, as_json: bool, **given: Any) -> int:
     """Measure how frameworks change the traffic between model and tools.
 
-    Runs every probe of the conformance kit on the adapter of each framework and on the plain loop, and prints
-    one table of what was seen. Rows in which all equal the plain loop are only counted. A file that --output wrote is
-    shown again, without measuring. Exits with 1 if an adapter could not be measured, or a probe not completed. If it
-    is interrupted, it shows the adapters that were measured until then.
+    Runs every probe of the conformance kit on the adapter of each framework and on the plain loop, and prints one table
+    of what was seen. Rows that equal the plain loop everywhere are only counted. A file from --output is shown again,
+    without measuring. Exits with 1 if an adapter could not be measured, or a probe not completed. If you interrupt it,
+    it shows the adapters measured so far.
     """
     from trialbed.errors import DataError, NothingMeasured, UsageError
     from trialbed_adapter_lab.fidelity import FidelityReport, report_tables

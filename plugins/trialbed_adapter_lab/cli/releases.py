@@ -49,8 +49,8 @@ VERSION.name = "version"
 
 @click.command("releases", epilog=EPILOG)
 @click.argument("framework")
-@plain_option("--from", "first", type=VERSION, help="Oldest release. [default: that the adapter allows]")
-@plain_option("--to", "last", type=VERSION, help="Newest release. [default: that the adapter allows]")
+@plain_option("--from", "first", type=VERSION, help="Oldest release. [default: the oldest that the adapter allows]")
+@plain_option("--to", "last", type=VERSION, help="Newest release. [default: the newest that the adapter allows]")
 @plain_option(
     "--most",
     type=click.IntRange(min=1),
@@ -59,7 +59,13 @@ VERSION.name = "version"
 @plain_option("--kept", is_flag=True, help="Measure nothing; show the releases of the folder.")
 @setting_option("profiles")
 @theme_option("Measure only this part of the probes; repeatable. [default: all parts]")
-@option("--adapter", envvar=None, default="", metavar="REQUIREMENT", help="Installs the adapter, if it is elsewhere.")
+@option(
+    "--adapter",
+    envvar=None,
+    default="",
+    metavar="REQUIREMENT",
+    help="The adapter's package, if it is not trialbed-NAME.",
+)
 @option(
     "--folder", type=FOLDER, default=Path("releases"), envvar=None, help="Where releases are kept, with their locks."
 )
@@ -74,10 +80,10 @@ VERSION.name = "version"
 def command(framework: str, form: str | None, as_json: bool, **given: Any) -> int:
     """Show how a framework changes over its releases.
 
-    The package index is asked which releases there are within the range that the adapter allows. Each gets its own
-    environment, in which every probe of the conformance kit is run. Each is kept, with the lock of its environment; a
-    release that this state of the kit measured is not measured again. Printed are the changes from each release to the
-    next, without times. Exits with 1 if a release could not be measured.
+    The package index lists the releases in the range that the adapter allows. Each release runs every probe of the
+    conformance kit in its own environment, and is stored with the lock of that environment; it is not measured again
+    unless the kit changes. The command prints the changes from each release to the next, without times. Exits with 1 if
+    a release could not be measured.
     """
     import asyncio
 

@@ -231,7 +231,7 @@ def calls_are_the_models(record: TrialRecord) -> Iterator[str]:
 
 @_invariant(
     reason="Judges read the final answer; words of earlier turns, or a cleaned text, may be judged differently.",
-    hint="Return the content of the last message alone, as it is.",
+    hint="Return the content of the last message alone, unchanged.",
 )
 def answers_are_the_last_text(record: TrialRecord) -> Iterator[str]:
     """The answer, if it is finished, is the model's last text, to the character."""
@@ -304,7 +304,7 @@ def turns_are_right_everywhere(record: TrialRecord) -> Iterator[str]:
 
 @_invariant(
     reason="A wrong number of tokens is worse than none.",
-    hint="Count each turn once, and return None where a turn reports nothing.",
+    hint="Count each turn once, and return None if a turn reports nothing.",
 )
 def usage_is_right_everywhere(record: TrialRecord) -> Iterator[str]:
     """The tokens that an answer claims, if any, are the sum of those that the model reported."""

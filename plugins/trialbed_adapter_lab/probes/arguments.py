@@ -122,7 +122,7 @@ async def empty_arguments(harness: Harness) -> None:
 
 @must(
     reason="The model must learn that its call was wrong, and the run must go on.",
-    hint="Either make the call as it is, or answer it with a tool message that says what is wrong.",
+    hint="Either make the call unchanged, or answer it with a tool message that says what is wrong.",
 )
 async def invalid_arguments_do_not_end_the_run(harness: Harness) -> None:
     """Arguments that break the schema: the call is made or refused, the model is told, and the run continues."""

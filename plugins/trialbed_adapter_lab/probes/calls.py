@@ -46,7 +46,7 @@ async def plain_answer(harness: Harness) -> None:
 
 @must(
     reason="Some tasks have no tools, and many endpoints reject an empty list of tools.",
-    hint="Leave the request's tools out where there are none.",
+    hint="Leave the request's tools out if there are none.",
     quick=True,
 )
 async def no_tools(harness: Harness) -> None:
@@ -59,7 +59,7 @@ async def no_tools(harness: Harness) -> None:
 @must(
     binds="all",
     reason="Every measurement builds on single calls.",
-    hint="Pass the model's arguments to tool.ainvoke() as they are, and return its text as the tool message.",
+    hint="Pass the model's arguments to tool.ainvoke() unchanged, and return its text as the tool message.",
     quick=True,
 )
 async def single_call(harness: Harness) -> None:

@@ -46,7 +46,7 @@ async def calls_are_claimed(harness: Harness) -> None:
 
 
 @should(
-    reason="Scores that look at order read it from the claims where the wire has calls at the same time.",
+    reason="Scores that look at order read it from the claims if the wire has calls at the same time.",
     hint="List the calls in the order in which the model asked for them.",
 )
 async def claims_are_in_order(harness: Harness) -> None:
@@ -63,7 +63,7 @@ async def claims_are_in_order(harness: Harness) -> None:
 @must(
     binds="all",
     reason="A missing report does not mean zero.",
-    hint="Return usage=None where the model reported none.",
+    hint="Return usage=None if the model reported none.",
     quick=True,
 )
 async def unknown_usage_is_none(harness: Harness) -> None:

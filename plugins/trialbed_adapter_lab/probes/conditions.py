@@ -81,7 +81,7 @@ async def model_is_named(harness: Harness) -> Json:
 
 @must(
     reason="Models of vendors have such names, and with another model the results cannot be compared.",
-    hint="Pass self.endpoint.model as it is; some frameworks read a prefix as the vendor.",
+    hint="Pass self.endpoint.model unchanged; some frameworks read a prefix as the vendor.",
 )
 async def model_names_of_vendors_are_kept(harness: Harness) -> Json:
     """Slashes, dots and colons in the model's name reach the model's endpoint."""
@@ -180,7 +180,7 @@ async def requests_can_be_repeated(harness: Harness) -> None:
 
 @should(
     reason="These settings change which calls a model makes, and how it draws its words.",
-    hint="Leave the setting out, or at the value that the endpoint has by itself.",
+    hint="Leave the setting out, or at the endpoint's default.",
     quick=True,
 )
 async def nothing_else_changes_the_model(harness: Harness) -> Json:

@@ -149,7 +149,7 @@ async def unreachable_model_fails_the_trial(harness: Harness) -> None:
 
 @must(
     reason="A response without a message, or a proxy's error page, is not an answer of the model.",
-    hint="Look for IndexError or None where the framework reads choices[0], and raise trialbed.ModelFailed for "
+    hint="Look for IndexError or None when the framework reads choices[0], and raise trialbed.ModelFailed for "
     "everything that is not a completion.",
 )
 async def broken_responses_fail_the_trial(harness: Harness) -> None:
@@ -161,7 +161,7 @@ async def broken_responses_fail_the_trial(harness: Harness) -> None:
 
 @must(
     reason="Some endpoints report no tokens; a framework that needs them would lose every trial there.",
-    hint="Read the usage where there is one; hand the framework zeros if it needs numbers, and claim None.",
+    hint="Read the usage if there is one; hand the framework zeros if it needs numbers, and claim None.",
 )
 async def missing_usage_is_no_error(harness: Harness) -> None:
     """Responses without a report of tokens are read like others."""

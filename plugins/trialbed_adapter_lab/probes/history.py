@@ -112,7 +112,7 @@ async def turns_keep_their_order(harness: Harness) -> None:
 
 
 @should(
-    reason="Requests for a memory or a summary cost tokens and time that nobody asked for.",
+    reason="Requests for a memory or a summary cost tokens and time that no one asked for.",
     hint="Switch the memory off, or declare it.",
 )
 async def no_requests_beside_the_turns(harness: Harness) -> None:

@@ -90,7 +90,7 @@ async def twenty_trials_leak_nothing(harness: Harness) -> None:
 @must(
     binds="all",
     reason="The next trial relies on the process being unchanged.",
-    hint="Keep settings in the instance; where a framework sets variables, set them on import.",
+    hint="Keep settings in the instance; if a framework sets variables, set them on import.",
     quick=True,
 )
 async def surroundings_are_untouched(harness: Harness) -> None:
@@ -148,7 +148,7 @@ async def nothing_pauses(harness: Harness) -> None:
 @must(
     binds="all",
     reason="Traffic to other addresses is not measured, differs between frameworks, and may carry private data.",
-    hint="Switch telemetry, tracing, version checks and downloads off, in code where the environment is not enough.",
+    hint="Switch telemetry, tracing, version checks and downloads off, in code if the environment is not enough.",
     quick=True,
 )
 async def only_the_rig_is_talked_to(harness: Harness) -> None:

@@ -86,7 +86,7 @@ async def trial_after_a_failed_one(harness: Harness) -> None:
 @must(
     binds="all",
     reason="Workers may run trials side by side; if they mix, their results mean nothing.",
-    hint="Keep nothing outside the instance; where the framework does, give it a context of its own.",
+    hint="Keep nothing outside the instance; if the framework does, give it its own context.",
     quick=True,
 )
 async def trials_at_once(harness: Harness) -> None:

@@ -54,7 +54,7 @@ IN_TEXT = (
 
 @should(
     reason="A call with arguments that the model did not write is the framework's, and hides the model's mistake.",
-    hint="Read the arguments once, as JSON, and answer with a tool message where they are no object.",
+    hint="Read the arguments once, as JSON, and answer with a tool message if they are not an object.",
     quick=True,
 )
 async def mistaken_arguments_are_no_call(harness: Harness) -> None:
@@ -124,11 +124,11 @@ async def written_calls_are_the_answer(harness: Harness) -> None:
 
 @must(
     reason="Many models describe each step while they take it, and some think aloud before a call.",
-    hint="Look at tool_calls first; a text beside them is no answer.",
+    hint="Look at tool_calls first; a text next to them is not an answer.",
     quick=True,
 )
 async def calls_beside_text_are_made(harness: Harness) -> None:
-    """A call beside a text, beside thoughts in tags or beside words of an ending is made, and the run goes on."""
+    """A call next to a text, to thoughts in tags or to words of an ending is made, and the run goes on."""
     for text in ("Let me look.", THOUGHTS, "Final Answer: Polly.", "I am done."):
         record = await harness.run(ask(call("Echo_text", OBJECT), text=text), "Polly.")
         expect_requests(record, 2)
@@ -137,10 +137,10 @@ async def calls_beside_text_are_made(harness: Harness) -> None:
 
 @may(
     reason="A model that thinks aloud may need its thoughts, and where some frameworks drop them it has another text.",
-    hint="Send the content back as it is; look for a parser of `<think>`.",
+    hint="Send the content back unchanged; look for a parser of `<think>`.",
 )
 async def thoughts_beside_calls_are_kept(harness: Harness) -> None:
-    """A passage `<think>…</think>` beside a call stays in the conversation."""
+    """A passage `<think>…</think>` next to a call stays in the conversation."""
     record = await harness.run(ask(call("Echo_text", OBJECT), text=THOUGHTS), "Polly.")
     _, second = expect_requests(record, 2)
     expect_equal("assistant's text", second.said_by("assistant"), [THOUGHTS])

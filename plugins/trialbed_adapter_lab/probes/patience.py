@@ -65,7 +65,7 @@ async def slow_model(harness: Harness) -> None:
     quick=True,
 )
 async def slow_tool_beside_quick_ones(harness: Harness) -> None:
-    """One of three calls takes most of a minute: it is made once, and the model gets its result beside the others'."""
+    """One of three calls takes most of a minute: it is made once, and the model gets its result with the others."""
     latch = Latch()
     tools = [tool(), tool("Slow_text", latch.tool())]
     turn = ask(call("Echo_text", {"text": "a"}), call("Slow_text", {"text": "b"}), call("Echo_text", {"text": "c"}))
@@ -108,7 +108,7 @@ async def twenty_calls_overlap(harness: Harness) -> None:
     hint="Look for limits on iterations, guards against loops, memories and summaries, and switch them off.",
 )
 async def very_long_trial(harness: Harness) -> None:
-    """Turns with a call each, ten the same, some failing, with words beside some, are all taken: 105 of them."""
+    """Turns with a call each, ten the same, some failing, with words next to some, are all taken: 105 of them."""
     turns, tools = map(_turn, range(TURNS)), [tool(), tool("Failing_text", errs("no parrot here"))]
     record = await harness.run(*turns, "done", tools=tools, max_steps=TURNS + 10, timeout=MANY_TURNS)
     expect_answer(record)

@@ -101,7 +101,7 @@ async def tool_order_is_kept(harness: Harness) -> Json:
 
 @should(
     reason="Models choose tools by their descriptions.",
-    hint="Pass tool.description on as it is, even if it is empty or long.",
+    hint="Pass tool.description on unchanged, even if it is empty or long.",
     quick=True,
 )
 async def descriptions_are_kept(harness: Harness) -> None:

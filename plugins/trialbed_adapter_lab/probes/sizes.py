@@ -60,7 +60,7 @@ async def large_results(harness: Harness) -> None:
 
 @must(
     reason="Tasks are written in many languages.",
-    hint="Pass the task on as it is; do not format it into a template with str.format or %.",
+    hint="Pass the task on unchanged; do not format it into a template with str.format or %.",
     quick=True,
 )
 async def unicode_conversation(harness: Harness) -> None:
@@ -81,7 +81,7 @@ async def long_conversation(harness: Harness) -> None:
 
 @should(
     reason="Judges read the final answer; a changed text may be judged differently.",
-    hint="Return the model's last text as it is; do not trim it or remove markup.",
+    hint="Return the model's last text unchanged; do not trim it or remove markup.",
     quick=True,
 )
 async def answer_text_is_unchanged(harness: Harness) -> None:
@@ -92,7 +92,7 @@ async def answer_text_is_unchanged(harness: Harness) -> None:
 
 @may(
     reason="If one framework removes a model's thoughts and another does not, judges read two texts.",
-    hint="Return the model's last text as it is; look for a parser of `<think>`.",
+    hint="Return the model's last text unchanged; look for a parser of `<think>`.",
 )
 async def thoughts_in_the_answer_are_kept(harness: Harness) -> None:
     """A passage `<think>…</think>` in the model's answer stays in the final answer."""
@@ -102,7 +102,7 @@ async def thoughts_in_the_answer_are_kept(harness: Harness) -> None:
 
 @should(
     reason="Models cut emoji in half; the trial must not fail for that.",
-    hint="Read the response's JSON with the standard library; return the text as it is; Trialbed cleans it.",
+    hint="Read the response's JSON with the standard library; return the text unchanged; Trialbed cleans it.",
 )
 async def half_an_emoji_is_survived(harness: Harness) -> None:
     """An answer that ends in half an emoji (a lone surrogate) is an answer."""

@@ -251,7 +251,7 @@ async def agent_goal_accuracy_with_reference(
     """
     desired = reference_in(conversation, "reference_goal") if reference is None else reference
     if not isinstance(desired, str) or not (desired if compat else desired.strip()):
-        raise DataError("reference: must be the outcome that is right, as text")
+        raise DataError("reference: must be the right outcome, as text")
     return await _accuracy(conversation, desired, model, compat)
 
 

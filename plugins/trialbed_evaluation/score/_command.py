@@ -40,7 +40,10 @@ FOR_RUNS = ("scorers", "judge_votes", "judge_prompts", "data_dir", "store", "out
 @click.command(
     "score",
     cls=SectionedCommand,
-    sections={"The judge and its model": MODEL_SETTINGS},
+    sections={
+        "How calls are compared": ("order", "compat", "rules", "tools"),
+        "The judge and its model": MODEL_SETTINGS,
+    },
     epilog=EPILOG,
     short_help="Score recorded conversations, or a stored run again.",
 )
@@ -50,7 +53,7 @@ FOR_RUNS = ("scorers", "judge_votes", "judge_prompts", "data_dir", "store", "out
     "metrics",
     multiple=True,
     metavar="NAME",
-    help="A metric; may be repeated. [default: all for which the file has what they need]",
+    help="Metric to compute; repeatable. [default: all for which the file has what they need]",
 )
 @plain_option(
     "--order",
@@ -59,14 +62,16 @@ FOR_RUNS = ("scorers", "judge_votes", "judge_prompts", "data_dir", "store", "out
     show_default=True,
     help="Whether the order of the reference counts in tool_call_accuracy.",
 )
-@plain_option("--compat", type=click.Choice(["ragas"]), help="Compute what this program does, with all its oddities.")
+@plain_option(
+    "--compat", type=click.Choice(["ragas"]), help="Compute exactly what this program computes, quirks included."
+)
 @plain_option(
     "--rule",
     "rules",
     multiple=True,
     metavar="[TOOL.]ARGUMENT=RULE",
-    help="How an argument is compared: exact, number, text, date, list, set, object, regex, ignore; "
-    "may be repeated. [default: by its schema]",
+    help="Rule that compares an argument: exact, number, text, date, list, set, object, regex, ignore; "
+    "repeatable. [default: by its schema]",
 )
 @plain_option("--reference", type=FILE, metavar="FILE", help="The reference of each conversation, by its id.")
 @plain_option("--tools", type=FILE, metavar="FILE", help="Definitions of the tools, with JSON Schemas of arguments.")
@@ -80,7 +85,7 @@ FOR_RUNS = ("scorers", "judge_votes", "judge_prompts", "data_dir", "store", "out
     "--fail-under",
     multiple=True,
     metavar="METRIC=X",
-    help="Exit with 1 if the mean is lower; may be repeated.",
+    help="Exit with 1 if the mean is lower; repeatable.",
 )
 @data_dir_option
 @store_option
@@ -89,8 +94,7 @@ FOR_RUNS = ("scorers", "judge_votes", "judge_prompts", "data_dir", "store", "out
     "scorers",
     multiple=True,
     metavar="FILE.py[:NAME]",
-    help="Score a run by the functions of a file that @scorer marks, or by one of its functions or classes; "
-    "may be repeated.",
+    help="Score a run by the functions marked @scorer in a file, or by one of its functions or classes; repeatable.",
 )
 @plain_option("-o", "--output", type=FOLDER, metavar="FOLDER", help="Write result documents with the scores.")
 @setting_options(*MODEL_SETTINGS)
@@ -98,13 +102,13 @@ FOR_RUNS = ("scorers", "judge_votes", "judge_prompts", "data_dir", "store", "out
 def command(target: str, **given: Any) -> int:
     """Score recorded conversations, or a stored run again, without running an agent.
 
-    FILE holds calls and what they are compared with, one JSON object per line or in a list, or is a folder of such
-    files. The formats are recognised: lines of {id, predicted, reference}, lists of messages, traces, samples of Ragas,
-    raw and converted answers of StableToolBench.
-    For each metric the mean is shown, and for the samples with the lowest values which call went wrong, and why.
+    FILE holds calls and their references, one JSON object per line or in a list, or is a folder of such files. The
+    command recognises lines of {id, predicted, reference}, lists of messages, traces, samples of Ragas, and raw and
+    converted answers of StableToolBench. It shows the mean of each metric, and for the lowest samples which call went
+    wrong, and why.
 
     RUN is the id of a stored run, the beginning of one, or latest. With --judge, that judge grades its answers again,
-    and its verdicts are stored beside the old ones as sopr_score@JUDGE. With --scorer, the functions of a Python file
+    and its verdicts are stored next to the old ones as sopr_score@JUDGE. With --scorer, the functions of a Python file
     score its trials. Without either, the trials get the scores that they lack.
     """
     path = Path(target)

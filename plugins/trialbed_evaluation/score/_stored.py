@@ -43,7 +43,7 @@ def score(target: str, given: Mapping[str, Any]) -> int:
     from trialbed.views import print_tables
 
     if given["judge"] is not None and given["scorers"]:
-        raise UsageError("--scorer and --judge: ask for one after the other")
+        raise UsageError("--scorer and --judge cannot be combined; run the command once with each")
     thresholds = parse_thresholds(given["fail_under"])
     scorers = _scorers(given["scorers"])
     own = {score.name for one in scorers.values() for score in getattr(one, "describe_scores", list)()}
@@ -102,7 +102,7 @@ def _scorers(given: Sequence[str]) -> dict[str, Any]:
             one = read.function(name)
             found.append(one() if isinstance(one, type) else one)
         elif not read.scorers:
-            raise UsageError(f"--scorer {text}: no function of it is marked with @scorer; name one: {text}:NAME")
+            raise UsageError(f"--scorer {text}: no function in it is marked with @scorer; name one: {text}:NAME")
         found += read.scorers.values() if not name else ()
     return scorer_plugins(found)
 

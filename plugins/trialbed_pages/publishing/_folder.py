@@ -174,7 +174,9 @@ def _replace_files(folder: Path, files: Mapping[str, bytes], earlier: Collection
     """Replace earlier files of a folder; the last file is replaced after all others."""
     for name in files:
         if name not in earlier and os.path.lexists(folder / name):
-            raise UsageError(f"{folder / name} is there, and is not of published results; name another folder")
+            raise UsageError(
+                f"{folder / name} already exists and is not part of published results; name another folder"
+            )
         if any((folder / above).is_symlink() for above in Path(name).parents if above != Path()):
             raise UsageError(f"{folder / name} is in a folder that is a link; name another folder")
     try:
@@ -332,9 +334,7 @@ def _files(manifest: PublicationManifest) -> Table:
 
 def _how(manifest: PublicationManifest) -> str:
     again = "" if any(run.cannot for run in manifest.runs) else REPLAYED + (UNCHECKED if manifest.pages else "")
-    return (
-        f"In this folder, where Trialbed is installed.{again} bench run asks the model anew; it may answer otherwise."
-    )
+    return f"In this folder, where Trialbed is installed.{again} bench run asks the model again; results may differ."
 
 
 def _commands(runs: Sequence[RunSource]) -> Iterator[str]:

@@ -79,7 +79,7 @@ def wrong_source(dataset: str, arguments: Sequence[str], files: Container[str]) 
     known = {FRAMEWORK, AGAINST, QUERY, MARGIN, *replayed_settings().values()}
     for option, value in zip(arguments[::2], arguments[1::2], strict=True):
         if option not in known:
-            return f"{option!r:.60} is no option of a replay"
+            return f"{option!r:.60} is not an option of a replay"
         form = PLAIN.get(option)
         if form is not None and (not form.fullmatch(value) or (option != "--faults" and ".py" in value)):
             return f"{option} {value!r:.60} is not what a replay may be asked for"
@@ -188,7 +188,7 @@ def read_manifest(folder: Path) -> PublicationManifest:
         if run.recording not in found.files:
             raise DataError(f"{path}: run {run.name}: {run.recording!r} is not a file of the folder")
         if not RUN.fullmatch(run.name):
-            raise DataError(f"{path}: {run.name!r:.60} is no run's id")
+            raise DataError(f"{path}: {run.name!r:.60} is not the id of a run")
         # The arguments of a run that cannot be made again are shown, and given to nothing.
         if wrong := "" if run.cannot else wrong_source(run.dataset, run.arguments, found.files):
             raise DataError(f"{path}: run {run.name}: {wrong}")
@@ -221,7 +221,7 @@ def check_unchanged(folder: Path, manifest: PublicationManifest) -> None:
         DataError: a file was changed, or an irreproducible file is missing; names each.
     """
     if wrong := list(changed_files(folder, manifest)):
-        raise DataError(f"{folder} is not as it was published: {'; '.join(wrong)}")
+        raise DataError(f"{folder} has changed since it was published: {'; '.join(wrong)}")
 
 
 def read_published(path: Path, form: TypeAdapter[T]) -> T:

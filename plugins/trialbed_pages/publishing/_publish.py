@@ -135,7 +135,7 @@ def _add_folder(found: _Collected, folder: Path, *, about: bool) -> None:
 def _add_files(found: _Collected, pages: FilePage) -> None:
     pages.check()
     for path in pages.empty_files():
-        click.echo(f"{path} has no rows, so it is on no page", err=True)
+        click.echo(f"{path} has no rows, so no page shows it", err=True)
     if files := pages.files():
         sources, title = [f"{path.name} ({digest_of(path)})" for path in files], files_title(files)
         name = f"verification-{hashlib.sha256(' '.join(sources).encode()).hexdigest()[:8]}"
@@ -256,9 +256,9 @@ def _unchanged(config: RunConfig, name: str, data_dir: Path) -> tuple[Dataset, d
     """Return the dataset of a run and the run's queries, which must be unchanged."""
     dataset = open_dataset(name, data_dir)
     if dataset.digest() != config.dataset_digest:
-        raise DataError(f"{name}: its tasks are not those of the run: it has changed since, or is another one")
+        raise DataError(f"{name}: its tasks differ from the run's: it has changed, or it is another file")
     if NO_OBJECTS.with_dataset(dataset).code_digest() != config.code_digest:
-        raise DataError(f"{name}: the code of its tools has changed since the run, or parts of that are other objects")
+        raise DataError(f"{name}: the code of its tools, or an object that the run used, has changed since the run")
     found = {query.query_id: query for query in dataset.queries()}
     return dataset, {query_id: found[query_id] for query_id in config.query_ids}
 

@@ -82,7 +82,7 @@ def chosen_runs(folder: Path, manifest: PublicationManifest, names: Sequence[str
     """
     known = list(dict.fromkeys(value for run in manifest.runs for value in setups_of(run)))
     if not known:
-        raise UsageError(f"{folder} has only pages that are not made again, such as those about vendors, and no run")
+        raise UsageError(f"{folder} has no run; pages about vendors cannot be made again")
     chosen = set[str]()
     for name in names:
         if not (meant := meant_labels(name, known)):

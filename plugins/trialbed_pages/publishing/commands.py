@@ -29,17 +29,21 @@ Examples:
 @click.argument("subjects", metavar="RUN|FILE|DIR...", nargs=-1, required=True)
 @plain_option("-o", "--output", type=FOLDER, required=True, metavar="DIR", help="Folder to write.")
 @plain_option(
-    "--about", type=FILE, metavar="FILE", help="Text that stands first, with an empty line between its paragraphs."
+    "--about", type=FILE, metavar="FILE", help="Text for the top of the page, with an empty line between paragraphs."
 )
 @plain_option(
-    "-d", "--dataset", type=FILE, metavar="FILE", help="File of the runs' tasks, where its tools are Python functions."
+    "-d",
+    "--dataset",
+    type=FILE,
+    metavar="FILE",
+    help="File of the runs' tasks, needed if its tools are Python functions.",
 )
 @plain_option(
     "--include",
     type=FILE,
     multiple=True,
     metavar="FILE",
-    help="File that the code of the tasks reads, beside or below their own; repeatable.",
+    help="File that the tasks' code reads, in their folder or below; repeatable.",
 )
 @store_option
 @data_dir_option
@@ -54,15 +58,15 @@ def publish(
 ) -> None:
     """Write finished runs as a folder that others can read and check.
 
-    It has a page, index.html, which needs no server, the same as Markdown, figures, numbers, the page of each run, the
-    recording of each model's answers, the dataset where it is a file, and the digests of all of these. Runs stand on
+    The folder has a page that needs no server, index.html, also as Markdown, and figures, numbers, the page of each
+    run, the recording of each model's answers, the dataset if it is a file, and digests of all of these. Runs stand on
     one leaderboard if their settings allow it; if not, the page says why.
 
-    bench reproduce makes every number again from such a folder. RUN is an id, the beginning of one, or latest; DIR is a
-    folder of published results, whose runs are published again beside the others, unless one of its files was changed.
-    A verification, or the FILEs or the folder of its results, is published as the page that bench view shows.
-    Give the command in the folder where the runs were made, so that datasets are found; one that has changed since is
-    refused. A folder with published results is replaced, unless one of its files was changed.
+    bench reproduce computes every number again from such a folder. RUN is an id, the beginning of one, or latest; DIR
+    is a folder of published results, whose runs are published again with the others. A verification, or the FILEs or
+    the folder of its results, is published as the page that bench view shows. Run the command in the folder where the
+    runs were made, so it finds the datasets; they must not have changed. An existing folder of published results is
+    replaced, unless one of its files was changed.
     """
     from trialbed_pages.publishing._publish import publish_results
 
@@ -95,9 +99,9 @@ Examples:
     "frameworks",
     multiple=True,
     metavar="NAME",
-    help="Compare the numbers of this setup alone, or of all of a framework, and no files; repeatable.",
+    help="Compare only the numbers of this setup or framework, and no files; repeatable.",
 )
-@plain_option("-o", "--output", type=FOLDER, metavar="DIR", help="Folder for the files that are made again.")
+@plain_option("-o", "--output", type=FOLDER, metavar="DIR", help="Folder for the regenerated files.")
 @plain_option(
     "-y",
     "--yes",
@@ -116,14 +120,14 @@ def reproduce(
     data_dir: Path | None,
     as_json: bool,
 ) -> None:
-    """Make every number, table and figure of published results again.
+    """Regenerate every number, table and figure of published results.
 
-    The recorded answers of the model are replayed through the frameworks, without the model and without a key, and
-    all that follows from them is compared with the published files, byte for byte. A folder of which a file was
-    changed is refused. The exit code is 1 if anything differs, or nothing was replayed.
+    The recorded answers of the model are replayed through the frameworks, without the model and without a key, and the
+    results are compared with the published files, byte for byte. A folder with a changed file is refused. The exit code
+    is 1 if anything differs, or nothing was replayed.
 
     Tasks in Python or YAML files are code of the folder, which runs with your rights: read them first if you do not
-    trust its authors. The command asks before, and starts the replay without the keys and settings of your environment.
+    trust its authors. The command asks first, and starts the replay without the keys and settings of your environment.
     """
     from trialbed.cli.env import chosen_environments
     from trialbed.files import temporary_folder

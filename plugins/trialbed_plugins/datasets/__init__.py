@@ -1,1 +1,1 @@
-"""First-party datasets: the embedded one, StableToolBench's test sets, and single files."""
+"""The embedded dataset, StableToolBench's test sets, and single files."""

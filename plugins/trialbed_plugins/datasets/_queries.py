@@ -149,7 +149,7 @@ def _check(query: Query, path: Path, earlier: Mapping[str, Query]) -> None:
 
 
 def dataset_name(path: Path, own: str | None = None) -> str:
-    """Return the name of the dataset in a file: its own, or the file's name without suffix.
+    """Return the name of the dataset in a file, by default the file's name without suffix.
 
     Raises:
         DataError: the name is not valid for a dataset.

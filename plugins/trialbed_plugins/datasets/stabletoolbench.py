@@ -244,7 +244,7 @@ class StableToolBenchDriver(DatasetDriver):
     description: ClassVar[str] = "StableToolBench's solvable tasks (765 in six test sets); needs `bench data import`"
 
     def test_sets(self, data_dir: Path) -> Sequence[str]:
-        """Return the imported test sets: the repository's in its own order, then others by name."""
+        """Return the imported test sets, first the repository's in its own order, then others by name."""
         found = _copies(data_dir).test_sets()
         return sorted(found, key=lambda name: (OFFICIAL.index(name) if name in OFFICIAL else len(OFFICIAL), name))
 

@@ -381,7 +381,7 @@ def crash(code: int | None) -> WorkerFault:
     if code is None:
         return WorkerFault("crash", "the worker closed its output but kept running")
     if code >= 0:
-        return WorkerFault("crash", f"the worker ended by itself with exit code {code}")
+        return WorkerFault("crash", f"the worker ended on its own with exit code {code}")
     try:
         name = signal.Signals(-code).name
     except ValueError:
@@ -669,7 +669,7 @@ class Worker:
 
     @property
     def usable(self) -> bool:
-        """Return whether the worker can take another trial: it is alive, silent, and below half its memory limit.
+        """Return whether the worker is alive, silent and below half its memory limit, so it can take another trial.
 
         This checks the processes of the last search.
         """

@@ -1,4 +1,4 @@
-"""Run one order of a remote executor on this machine: a trial, or the description of a framework.
+"""Run one order of a remote executor on this machine, either a trial or the description of a framework.
 
 ``python -m trialbed_plugins.executors.job`` reads an order as JSON from standard input and writes its result to
 standard output, an ``Outcome`` or a ``FrameworkInfo``. If it cannot run the order, it explains this on standard error
@@ -52,7 +52,7 @@ def run_job(order: str) -> str:
     except ValidationError as error:
         found = error.errors(include_input=False, include_url=False, include_context=False)
         wrong = "; ".join(": ".join((*map(str, one["loc"]), one["msg"])) for one in found)
-        raise UsageError(f"standard input is no order: {wrong}") from None
+        raise UsageError(f"standard input is not an order: {wrong}") from None
     return asyncio.run(_run(read))
 
 

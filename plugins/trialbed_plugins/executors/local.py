@@ -172,7 +172,7 @@ class LocalExecutor(Executor):
             count, reason = await worker.strays(), ""
             if count:
                 LOG.warning(
-                    "%s: trial %s of task %s left %d process(es) running; they were ended, and its worker too",
+                    "%s: trial %s of task %s left %d process(es) running; they were stopped, and so was its worker",
                     *(worker.framework, spec.trial, spec.key.query_id, count),
                 )
             elif outcome.failure is None and (reason := worker.spent()):

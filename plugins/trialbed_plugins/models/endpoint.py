@@ -125,7 +125,7 @@ def list_names(base_url: str, key: str | None) -> tuple[str, ...]:
         raise ServerUnavailable(f"{shown_url(base_url)}: its models cannot be listed: {reason}") from error
     if answer.status_code != 200:
         raise ServerUnavailable(
-            f"{shown_url(base_url)}: its models cannot be listed: /models is answered with {answer.status_code}"
+            f"{shown_url(base_url)}: its models cannot be listed: /models answers with {answer.status_code}"
         )
     return tuple(sorted(_names(body, shown_url(base_url))))
 
@@ -165,11 +165,11 @@ class EndpointModels(ModelDriver):
         parts = urlsplit(settings.base_url or "") if url is None else _split_url(name, url)
         costs = False if parts.hostname and is_loopback(parts.hostname) else None
         if url is None:
-            needs = f"--base-url URL, and its key in {settings.api_key_env} where it asks for one"
+            needs = f"--base-url URL, and its key in {settings.api_key_env} if it asks for one"
             return ModelInfo(at_endpoint=True, costs=costs, needs=needs)
         variable = key_variable(settings, url)
         needs = f"a key in {variable}" if variable else f"--endpoint-key-env {parts.hostname}=VARIABLE"
-        return ModelInfo(told_name=own, costs=costs, needs=f"{needs}, where the endpoint asks for one")
+        return ModelInfo(told_name=own, costs=costs, needs=f"{needs}, if the endpoint asks for one")
 
     @asynccontextmanager
     async def open(self, name: str, settings: RunSettings) -> AsyncIterator[OpenedModel]:

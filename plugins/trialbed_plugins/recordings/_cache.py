@@ -137,10 +137,10 @@ class ModelCache:
 
     def _fails(self, error: Exception) -> None:
         if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY:
-            logger.info("%s: an answer is not kept, since others use the model cache: %s", self._path, error)
+            logger.info("%s: an answer is not cached, because others use the cache: %s", self._path, error)
             return
         self._broken = True
-        logger.warning("%s: the model cache is not used any more: %s", self._path, error)
+        logger.warning("%s: the model cache is no longer used: %s", self._path, error)
 
 
 def _open(path: Path) -> sqlite3.Connection:
@@ -149,7 +149,7 @@ def _open(path: Path) -> sqlite3.Connection:
     try:
         is_new = not connection.execute("SELECT 1 FROM sqlite_master").fetchone()
         if not is_new and connection.execute("PRAGMA application_id").fetchone() != (MARK,):
-            raise sqlite3.DatabaseError("it is no model cache")
+            raise sqlite3.DatabaseError("it is not a model cache")
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=NORMAL")
         connection.execute(f"PRAGMA application_id={MARK}")

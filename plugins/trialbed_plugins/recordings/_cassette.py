@@ -130,7 +130,7 @@ class Cassette:
             yield _line({name: getattr(reply, name) for name in reply.__slots__} | {"request": frame})
 
     def read_line(self, line: Mapping[str, Any]) -> None:
-        """Add the content of a line in a file: a part of requests, or an answer."""
+        """Add the content of a line in a file, either a part of requests or an answer."""
         if "part" in line:
             self._parts[_text_of(line["digest"])] = line["part"]
             return
@@ -208,7 +208,7 @@ def read_cassette(path: Path) -> Cassette:
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
     except (lzma.LZMAError, EOFError) as error:
-        raise DataError(f"{path} is no cassette, or is cut: {error}; `bench record RUN -o FILE` writes one") from error
+        raise DataError(f"{path} is not a cassette, or cut: {error}; `bench record RUN -o FILE` writes one") from error
 
 
 def _bound(path: Path, file: Any) -> Iterator[tuple[int, Any]]:
@@ -228,7 +228,7 @@ def _bound(path: Path, file: Any) -> Iterator[tuple[int, Any]]:
 def _read(path: Path, lines: Iterator[tuple[int, Any]]) -> Cassette:
     _, header = next(lines, (0, None))
     if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise DataError(f"{path} is no cassette; `bench record RUN -o FILE` writes one")
+        raise DataError(f"{path} is not a cassette; `bench record RUN -o FILE` writes one")
     if header.get("version") != VERSION:
         raise DataError(f"{path} is of version {header.get('version')!r}, and this Trialbed reads {VERSION}")
     number = 1
@@ -242,7 +242,7 @@ def _read(path: Path, lines: Iterator[tuple[int, Any]]) -> Cassette:
             found.read_line(line)
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         reason = f"{type(error).__name__}: {one_line(str(error), LONGEST_REASON)}"
-        raise DataError(f"{path}, line {number}: is not as a cassette has it: {reason}") from error
+        raise DataError(f"{path}, line {number}: is not valid in a cassette: {reason}") from error
     if len(found.replies) != header.get("replies"):
         count = len(found.replies)
         raise DataError(f"{path} has {count} answers, and says {header.get('replies')}: it was changed or cut")

@@ -46,8 +46,8 @@ def recording_of(run: StoredRun, ignored: Sequence[str] = ()) -> tuple[Cassette,
     config, cell, left_out = run.config, run.config.cells[0], Counter[str]()
     if len(config.models) > 1:
         raise UsageError(
-            f"run {run.run_id} has the answers of {len(config.models)} models ({', '.join(config.models)}), and a "
-            "recording is of one: run each model alone, and record that run"
+            f"run {run.run_id} has the answers of {len(config.models)} models ({', '.join(config.models)}), but a "
+            "recording holds one: run each model alone, and record that run"
         )
     name = split_address(cell.model)[0]  # an address may have a password
     trials = run.results_at(sorted(run.table()["row"].tolist()))

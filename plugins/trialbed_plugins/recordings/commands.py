@@ -45,8 +45,7 @@ def _masks(_context: click.Context, _parameter: click.Parameter, values: tuple[s
     multiple=True,
     metavar="time|uuid|order|PATH",
     callback=_masks,
-    help="Part of requests that does not matter: times, UUIDs, the order of tools, or a field by its JSON path; "
-    "repeatable.",
+    help="Part of requests to ignore: times, UUIDs, the order of tools, or a field by its JSON path; repeatable.",
 )
 @store_option
 @json_option
@@ -54,9 +53,8 @@ def record_command(run_id: str, output: Path, ignored: tuple[str, ...], store: s
     """Write the answers of a run's model to a file.
 
     `bench run --model replay:FILE` answers with it. The file has the requests, the answers and the times, without keys.
-    It needs neither the model nor the store, and the same run always gives the same file. If the run has repeats
-    that sent different requests, such as with the time in a prompt, the command names the --ignore that makes them
-    equal.
+    It needs neither the model nor the store, and the same run always gives the same file. If repeats sent different
+    requests, for example with the time in a prompt, the command prints the --ignore that makes them equal.
     """
     from trialbed.store import open_run
     from trialbed_plugins.recordings._cassette import write_cassette
@@ -116,11 +114,10 @@ SCHEME = "replay:"
 @store_option
 @json_option
 def replay_command(run_id: str, recording: str | None, store: str | None, as_json: bool) -> None:
-    """Say which trials follow a recording, and where the others leave it.
+    """Show which trials follow a recording, and where others depart from it.
 
-    Any run can be compared with any recording of the same tasks and seed: a later release of a framework with an
-    earlier one, for example. The first difference is that of the first request which was not recorded from the recorded
-    one that is most like it.
+    Compare any run with any recording of the same tasks and seed, for example a later release of a framework with an
+    earlier one. The first difference is between the first unrecorded request and the most similar recorded one.
     """
     from trialbed.errors import UsageError
     from trialbed.settings import store_file

@@ -126,7 +126,7 @@ class ReplayModels(ModelDriver):
         if name == "latest" and _file_of(name) is None:
             with open_store(settings.store) as reader:
                 latest = reader.run(name).run_id
-            raise UsageError(f"--model: replay:latest would be another run each time; name it: replay:{latest}")
+            raise UsageError(f"--model: replay:latest would mean another run each time; name the run: replay:{latest}")
         cassette = cassette_named(name, settings.store)
         asks = settings.on_miss == ASK
         return ModelInfo(

@@ -87,7 +87,7 @@ def _rate_text(rate: TokenRate) -> str:
 
 
 def brief_notes(report: Report) -> Iterator[str]:
-    """Yield the notes that keep a few figures from misleading: on missing trials and scores, and on void rows."""
+    """Yield notes on missing trials, missing scores and void rows, which could otherwise mislead."""
     yield from _on_faults(report.run)
     yield from _on_missing(report.frameworks, telling_names(report))
     for summary in report.frameworks:
@@ -123,9 +123,9 @@ def run_legend(report: Report) -> Iterator[str]:
     if shown:
         yield (
             "Scores of quality are means over every trial that was measured, with 0 for each that failed; other "
-            "figures are means over the trials without failure. n= gives the number where it is another. "
+            "figures are means over the trials without failure. n= gives the number if it differs. "
             f"[low, high] is the {percent(LEVEL)} Wilson interval, clustered by task. Times and tokens are mean / "
-            "median, or the median where there is one figure."
+            "median, or the median if there is one figure."
         )
         yield (
             "calls right: the share of the expected calls that were made with the right arguments, in trials that did "
@@ -285,7 +285,7 @@ ON_THE_WIRE = {
         "calls in such answers come as a whole"
     ),
     ("text_calls", "calls", "call"): (
-        "the model wrote {events} as text instead of sending them, in {trials}; they count only where the request "
+        "the model wrote {events} as text instead of sending them, in {trials}; they count only if the request "
         "offered no tools"
     ),
 }

@@ -45,7 +45,7 @@ Cell = Callable[[Summary], str]
 
 
 def screen_tables(report: Report) -> list[Table]:
-    """Return the tables of a screen: success, right calls, cost and verdict of each setup, and success by tag."""
+    """Return the tables of a screen, with success, right calls, cost and verdict of each setup, and success by tag."""
     table = replace(_setup_table(report, report.run.config.test_set), notes=list(brief_notes(report)))
     narrow: Table | None = None
     for count in range(len(LEFT_OUT), 0, -1):
@@ -54,7 +54,7 @@ def screen_tables(report: Report) -> list[Table]:
 
 
 def figure_tables(report: Report) -> list[Table]:
-    """Return every figure of a run: the first table, then scores with their intervals, then amounts per trial."""
+    """Return every figure of a run, first the main table, then scores with their intervals, then amounts per trial."""
     summaries, names = report.frameworks, _alike(report)
     unscored = not any(summary.counts.answered for summary in summaries)
     bounded = [name for name in names if unscored or _is_bounded(name, report)]

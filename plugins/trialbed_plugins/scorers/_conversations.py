@@ -30,11 +30,11 @@ SINGLE = "the task is one message of the user"
             meaning="share of the user's messages before the first whose expectations are not met",
             quality=False,
             ideal=1.0,
-            missing="no message of the user has expectations of its own",
+            missing="no message of the user has its own expectations",
         ),
         ScoreDescription(
             "turns_needed",
-            meaning="messages that a user who answers wrote until the end, where the task was solved",
+            meaning="messages that a simulated user wrote until the end, if the task was solved",
             unit="messages",
             bounded=False,
             quality=False,
@@ -50,7 +50,7 @@ SINGLE = "the task is one message of the user"
         ),
         ScoreDescription(
             "policy_kept",
-            meaning="no tool was called where the task says never",
+            meaning="no tool was called that the task forbids",
             quality=False,
             missing="the task has no policy or turns, no request has the policy or a tool that the task forbids, or "
             "the agent's calls are not observed",

@@ -104,8 +104,8 @@ def model_turns(context: ScoreContext) -> Score:
         _seconds(
             "tool_time",
             meaning=(
-                "time in which a tool call, and no request to the model, was under way: its way to Trialbed and back "
-                "included, which is most of it where a tool answers at once and the machine is busy"
+                "time in which a tool call, but no request to the model, was under way, including its way to Trialbed "
+                "and back"
             ),
             missing=UNTIMED,
         ),

@@ -1,4 +1,4 @@
-"""Policies: scripted models that know the right calls of a query. They are loaded on first use."""
+"""Scripted models that know the right calls of a query. They are loaded on first use."""
 
 import lazy_loader
 

@@ -28,12 +28,12 @@ Examples:
 @click.command("rank", epilog=EPILOG)
 @click.argument("files", nargs=-1, required=True, metavar="TABLE.csv|FOLDER|[VENDOR=]FILE|RUN...")
 @plain_option("--baseline", "baselines", multiple=True, metavar="VENDOR", help="Baseline of a model; one per model.")
-@plain_option("--model", metavar="NAME", help="Name of the files' one model, if they name it differently.")
+@plain_option("--model", metavar="NAME", help="Name of the model, if the files give it different names.")
 @plain_option("--force", is_flag=True, help="Rank by the common cases if requests or settings differ.")
 @option(
     "--metrics",
     metavar="NAMES",
-    help="Rank by these metrics, with commas between them. [default: all six but times or tokens that a vendor lacks]",
+    help="Rank by these metrics, separated by commas. [default: all six, without times or tokens that a vendor lacks]",
 )
 @option("--min-success", type=FiniteRange(0, 1), default=0.9, help="Minimum success rate to be ranked.")
 @option(
@@ -50,7 +50,7 @@ Examples:
 @plain_option(
     "--rank-different",
     is_flag=True,
-    help="Rank by their figures also vendors that differ from the baseline in what callers rely on.",
+    help="Rank vendors by their figures even if they differ from the baseline in what callers rely on.",
 )
 @store_option
 @format_option("table", "json", "csv", "markdown", "html")
@@ -58,12 +58,11 @@ Examples:
 def command(files: tuple[str, ...], **given: Any) -> None:
     """Rank vendors by Inverse Rank Fusion over six metrics.
 
-    The input is verifications in the store (RUN, or RUN/VENDOR for one vendor), result files or a folder of them, a
-    table with the columns model, vendor, success_rate, f1, tps, schema_accuracy, ttft_ms and avg_token, or the
-    folder rank that Agent Vendor Verifier writes. Times or tokens that a vendor lacks do not count, and a note
-    names them. A vendor that fails too often is not ranked; one that is shown to differ from the baseline in what
-    callers rely on, or whose decisions are no better than chance, is placed last. Ranks from results have
-    intervals.
+    Give verifications in the store (RUN, or RUN/VENDOR for one vendor), result files or a folder of them, a table with
+    the columns model, vendor, success_rate, f1, tps, schema_accuracy, ttft_ms and avg_token, or the folder rank that
+    Agent Vendor Verifier writes. Times or tokens that a vendor lacks do not count, and a note names them. A vendor that
+    fails too often is not ranked. A vendor is placed last if it differs from the baseline in what callers rely on, or
+    if its decisions are no better than chance. Ranks from results have intervals.
     """
     from trialbed.views import print_tables
     from trialbed_verify.ranking import Gates, rank

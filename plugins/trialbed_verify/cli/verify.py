@@ -70,18 +70,18 @@ READABLE = click.Path(exists=True, dir_okay=False, path_type=Path)
 )
 @plain_option("--list-suites", is_flag=True, help="List the suites and exit.")
 @plain_option("--write-test-set", type=FILE, metavar="FILE", help="Write the requests of --suite to a file and exit.")
-@plain_option("--list-models", is_flag=True, help="List unified names of models, with the vendors' own, and exit.")
+@plain_option("--list-models", is_flag=True, help="List the models, with the names that vendors give them, and exit.")
 @option("-m", "--model", help="Name of the model.")
-@option("--base-url", metavar="URL", help="OpenAI-compatible endpoint, up to but without /chat/completions.")
+@option("--base-url", metavar="URL", help="OpenAI-compatible endpoint, without /chat/completions.")
 @plain_option("--api-key", metavar="KEY", envvar="OPENAI_API_KEY", help="Key for the endpoint; better kept in .env.")
 @option("-c", "--config", type=READABLE, help="Models and vendors.")
 @option("--model-type", metavar="NAME", help="Model adapter. [default: the one that recognises the model]")
-@option("--temperature", type=Finite(), help="Overrides each request's own value.")
-@option("--max-tokens", type=click.IntRange(min=1), help="Overrides each request's own value.")
+@option("--temperature", type=Finite(), help="Override each request's own value.")
+@option("--max-tokens", type=click.IntRange(min=1), help="Override each request's own value.")
 @option(
     "--stream/--no-stream",
     default=None,
-    help="Overrides each request's own value; with --config, those that have none are streamed.",
+    help="Override each request's own value; with --config, requests without one are streamed.",
 )
 @option("--extra-body", metavar="JSON", default="{}", help="Object merged into every request, last.")
 @option(
@@ -93,7 +93,7 @@ READABLE = click.Path(exists=True, dir_okay=False, path_type=Path)
     default=5,
     help="Concurrent requests to one vendor.",
 )
-@option("--vendor-concurrency", type=click.IntRange(min=1), default=1, help="Vendors at a time; others take turns.")
+@option("--vendor-concurrency", type=click.IntRange(min=1), default=1, help="Vendors to test at the same time.")
 @option("-o", "--output", type=FILE, default=Path("results.jsonl"), help="Results file, one line per case.")
 @option("--summary", type=FILE, default=Path("summary.json"), help="Summary file.")
 @option("--output-dir", type=FOLDER, default=Path("data"), help="Folder for the results and summaries of --config.")
@@ -120,8 +120,8 @@ def command(file: Path | None, *, as_json: bool, **given: Any) -> int:
 
     FILE is a test set with one chat completion request per line; --suite sends one that comes with Trialbed. Every
     request is sent to the endpoint of --base-url, or to every model and vendor of --config, and ends in exactly one
-    outcome. Answers are saved as they arrive, so that no paid answer is lost. With --config, vendors are compared with
-    their model's baseline and ranked.
+    outcome. Answers are saved as they arrive, so no paid answer is lost. With --config, vendors are compared with their
+    model's baseline and ranked.
     """
     import asyncio
 
@@ -292,7 +292,7 @@ def _write_test_set(suites: Sequence[str], path: Path) -> int:
     if not suites:
         raise click.UsageError("--write-test-set writes the requests of --suite NAME; name one (--list-suites)")
     if path.exists() and path.stat().st_size:
-        raise click.UsageError(f"{path} is there already; remove it, or name another file")
+        raise click.UsageError(f"{path} already exists; remove it, or name another file")
     from trialbed_verify.suites import write_test_set
 
     total = write_test_set(suites, path)

@@ -312,7 +312,7 @@ def _check_arguments(function: Mapping[str, Any], text: str) -> Iterator[Check]:
 
 
 def check_usage(answer: AnsweredRow) -> Iterator[Check]:
-    """Yield checks of the token counts: their types, their sums and their plausibility for this answer."""
+    """Yield checks of the types, sums and plausibility of the token counts."""
     if not answer.reported_usage:
         yield not answer.request.get("stream") or read_request(answer.request).wants_usage, "usage_missing", ""
         return

@@ -222,7 +222,7 @@ def _prompt_offset(sides: Sequence[Trials]) -> tuple[int, list[str]]:
     if cases >= USUAL * len(counts):
         more = f"{abs(offset):,} {'more' if offset > 0 else 'fewer'} prompt tokens than the baseline"
         remark = f"the vendor counts {more} in {100 * cases / len(counts):.0f} % of the requests, whatever their length"
-        return offset, [f"{remark}: another chat template, or a system prompt of its own"] if offset else []
+        return offset, [f"{remark}: another chat template, or its own system prompt"] if offset else []
     factor = f"{median(other / usual for usual, other in counts):.3f} times the baseline's prompt tokens"
     return 0, [f"the vendor counts {factor} for the same requests (the median), which no chat template explains"]
 

@@ -77,7 +77,7 @@ def read_config(path: Path) -> list[VendorEntry]:
         beside = {name.value: value for name, value in _pairs(path, body, key.value)}
         vendors = beside.get("vendors")
         for name in beside.keys() & set(KEYS):
-            raise DataError(f"{_where(path, beside[name])}: {name} stands beside `vendors:`; write it into each")
+            raise DataError(f"{_where(path, beside[name])}: {name} is next to `vendors:`; write it into each vendor")
         if not isinstance(vendors, yaml.SequenceNode):
             raise DataError(f"{_where(path, body)}: {key.value}: needs a list under `vendors:`")
         entries += (_entry(path, key.value, node) for node in vendors.value)

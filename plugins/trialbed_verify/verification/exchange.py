@@ -1,4 +1,4 @@
-"""Make one attempt: send a request, read its answer and measure the times.
+"""Send a request once, read its answer and measure the times.
 
 Bodies are decoded here: gzip and deflate (RFC 9110, section 8.4.1).
 """

@@ -1,4 +1,4 @@
-"""Run a verification: find or begin its run in the store, send its cases, and write results and summaries."""
+"""Find or begin a verification's run in the store, send its cases, and write results and summaries."""
 
 from __future__ import annotations
 
@@ -291,7 +291,7 @@ def _driver(kind: str, name: str) -> str | None:
 
 
 def endpoint_labels(targets: Sequence[Target]) -> list[str]:
-    """Return the names of endpoints in their run: the vendor's name, with the model if there are several models."""
+    """Return the names of endpoints in their run, which are the vendor's, with the model if there are several."""
     several = len({target.settings.model for target in targets}) > 1
     return [f"{target.settings.model}@{target.name}" if several else target.name for target in targets]
 
@@ -335,8 +335,8 @@ def _owners_of_files(store: Store, targets: Sequence[Target], *, fresh: bool) ->
     found = {path: owners.get(FileRows(path).digest(), "") for path in there}
     for path in [] if fresh else [path for path, run_id in found.items() if not run_id]:
         raise UsageError(
-            f"{path} holds results that the store does not have; name another file with --output, or another "
-            "folder with --output-dir where --config names the vendors, or replace it with --fresh"
+            f"{path} holds results that the store does not have; name another file with --output (with --config: "
+            "another folder with --output-dir), or replace it with --fresh"
         )
     return found
 

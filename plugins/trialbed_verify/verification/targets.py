@@ -258,7 +258,7 @@ class Target:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """Return the texts that must not be recorded: the key, the environment's secrets, secret headers and fields."""
+        """Return the key, the environment's secrets, and secret headers and fields, which must not be recorded."""
         found = [self.api_key, *secret_values()]
         for name, value in self.headers.items():
             if is_secret_header(name):
@@ -500,5 +500,5 @@ def doubtful_models(targets: Sequence[Target]) -> Iterator[str]:
         hint = f"did you mean {meant!r} (--list-models)? Otherwise " if meant != model else ""
         if hint or any(own != name for name, own in target.vendor.models.items()):
             # A driver that renames nothing is a maker's, whose names may be newer than the driver.
-            said = f"{target.name}: its driver has no name for {model!r}, which is sent as it is"
+            said = f"{target.name}: its driver has no name for {model!r}, which is sent unchanged"
             yield f"{said}; {hint}give the vendor's own name as `model_id`"

@@ -239,5 +239,5 @@ async def _ask(upstream: Upstream, request: ProxiedRequest, asked: ProxiedReques
     if answer.complete:
         upstream.dialects.refused.add((request.named, request.spoken.NAME))
     elif not writer.started:
-        raise Refused("the model's endpoint broke its answer off", 502, kind=KIND, cause="endpoint")
+        raise Refused("the model's endpoint broke off its answer", 502, kind=KIND, cause="endpoint")
     return True

@@ -48,7 +48,7 @@ def test_a_model_judges_criteria_and_its_tokens_are_the_judges() -> None:
         return Task("How much?", tools=[find_order], expect=expect, id=criterion)
 
     tasks = [task("It has a price."), task("It is kind.")]
-    with pytest.raises(UsageError, match="has criteria, and no model that reads them: name it as --judge-model"):
+    with pytest.raises(UsageError, match="has criteria, which a model must judge: give --judge-model"):
         evaluate("reference", tasks)
     with serve(grade) as server:
         judging = {"judge_model": "grader", "judge_votes": 3, "base_url": server.url}

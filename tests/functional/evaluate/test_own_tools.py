@@ -183,7 +183,7 @@ def found(report: Any, agent: str, task: str) -> dict[str, Any]:
 SEEN = ("find_order", {"id": 7}, "", "conversation")
 OBSERVED = {"calls": [SEEN], "solved": "Solved", "found": 1.0, "lost": [""]}
 UNSEEN = {"calls": [], "solved": "Unsure", "found": None, "lost": ["no later request shows its result"]}
-WRITTEN = UNSEEN | {"lost": ["the model is told of the tool in words, so that calls of it are text or code"]}
+WRITTEN = UNSEEN | {"lost": ["the prompt describes the tool in words, so its calls are text or code"]}
 SILENT = {
     "calls": [],
     "solved": "Unsure",

@@ -105,7 +105,7 @@ def test_a_report_is_held_against_thresholds_and_an_earlier_run() -> None:
     for value in (1.5, math.nan, "0.8"):
         with pytest.raises(UsageError, match=r"sopr_score: .* is not a (number|share)"):
             good.below({"sopr_score": value})  # type: ignore[dict-item] # as a slip has it
-    with pytest.raises(UsageError, match=r"total_tokens: lower is better, .* in Python worse_than\(run_id\)"):
+    with pytest.raises(UsageError, match=r"total_tokens: lower is better, .* worse_than\(run_id\) in Python"):
         good.below(total_tokens=100)
     (line,) = bad.worse_than(good.run.run_id)
     assert line.startswith(f"mine ({bad.run.run_id}) is worse than mine ({good.run.run_id}): solved differs by -1.0")
@@ -166,4 +166,4 @@ def test_a_run_that_lacks_trials_passes_no_gate() -> None:
     tasks = [Task("first?", expect="yes"), Task("second?", tools=[broken], expect="yes")]
     report = evaluate({"mine": looking}, tasks)
     assert report.incomplete
-    assert report.below(solved=0.9) == ["the run is incomplete, so that nothing is decided: 1 trial was not measured"]
+    assert report.below(solved=0.9) == ["the run is incomplete, so nothing is decided: 1 trial was not measured"]

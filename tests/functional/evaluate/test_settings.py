@@ -31,7 +31,10 @@ def test_settings_come_from_keywords_variables_and_the_file_in_this_order(monkey
     ("given", "says"),
     [
         ({"repat": 2}, r"evaluate: unknown setting 'repat'; did you mean 'repeat'\?"),
-        ({"model": ["scripted:gold", counting]}, "model: give several by name; an object is the only model of a run"),
+        (
+            {"model": ["scripted:gold", counting]},
+            "model: give several by name; a model that is an object must be the only one",
+        ),
         ({"judge": "rul"}, "did you mean 'rule'"),
         ({"scorers": [3]}, r"scorers: 3 is neither a function nor an object with score_trial"),
         ({"scorers": [scorer(counting), counting]}, "scorers: two are called 'counting'"),

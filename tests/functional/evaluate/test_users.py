@@ -196,7 +196,7 @@ def test_a_model_plays_the_user_and_is_counted_apart() -> None:
         tools=[Shop],
         expect=TASK.expect,
     )
-    with pytest.raises(UsageError, match="task refund: a model plays its user; name one with --user-model"):
+    with pytest.raises(UsageError, match="task refund: a model plays its user; name it with --user-model"):
         evaluate("reference", [task], model="scripted:gold", progress=False)
     prompts = []
 

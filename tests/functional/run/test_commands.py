@@ -239,7 +239,7 @@ def test_a_file_of_tasks_is_drafted_of_one_trial_of_an_agent(
     assert yaml.safe_load(Path("tasks.yaml").read_text()) == {"tasks": [{**task, "answer": "loading\nIt cost 12.50."}]}
     assert main(["tasks", "check", "tasks.yaml"]) == 0
     assert main(asked) == 2
-    assert "-o tasks.yaml: the file is there already" in capsys.readouterr().err
+    assert "-o tasks.yaml: the file already exists" in capsys.readouterr().err
     assert main([*asked, "-o", "other.yaml"]) == 3
     assert "no task could be drafted: " in (said := capsys.readouterr().err)
     assert "'gpt-4o-mini'. --model-name gpt-4o-mini has the run's model answer under this name" in said

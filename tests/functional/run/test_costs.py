@@ -25,7 +25,7 @@ def test_a_run_ends_at_its_budget_and_goes_on_with_a_larger_one(bench: Bench) ->
     summary = ended.document["summary"]
     assert 0 < summary["answered_count"] < 6
     assert summary["errors"] == {}
-    assert "the same command with a larger --budget goes on" in ended.err
+    assert "repeat the command with a larger --budget to continue" in ended.err
     assert "The same command with a larger --budget runs what is missing" in ended.err
     assert 0 < summary["totals"]["cost"] <= 0.12
 
@@ -51,13 +51,13 @@ def test_a_budget_pays_for_as_many_trials_as_it_covers_and_no_part_of_another(be
 def test_each_model_has_its_own_price_and_another_is_no_continuation(bench: Bench) -> None:
     several = (*RUN, "--model", "scripted:gold", "--model", "scripted:partial", "--price", "1,2", "--price")
     ended = bench(*several, "scripted:partial=3,4", "--budget", "12ktokens", code=3)
-    assert "; the same command with a larger --budget goes on" in ended.err
+    assert "; repeat the command with a larger --budget to continue" in ended.err
     rates = [document["metadata"]["prices"]["rates"][0] for document in ended.documents]
     assert [(rate["input"], rate["output"]) for rate in rates] == [(1, 2), (3, 4)]
     shown = bench("show", "latest", "--full").out
     assert "Prices of scripted:gold: --price, 1 in, 2 out" in shown
     assert "Prices of scripted:partial: --price, 3 in, 4 out" in shown
-    assert "began with other prices of scripted:partial," in bench(*several, "scripted:partial=3,5", code=2).err
+    assert "began with other prices for scripted:partial and" in bench(*several, "scripted:partial=3,5", code=2).err
 
 
 def summary_results(document: dict[str, list[dict[str, dict[str, float]]]]) -> list[dict[str, dict[str, float]]]:

@@ -110,7 +110,7 @@ def test_a_run_without_nodes_ends_and_the_same_command_goes_on(tmp_path: Path) -
     assert report.run.status == "incomplete"
     kept = sum(measured(tmp_path, report).values())
     assert 0 < kept < TRIALS
-    assert "no node was left; the same command goes on with what is left" in said
+    assert "no node was left; repeat the command to run what is left" in said
     again, _ = run(tmp_path, NodesExecutor())
     assert (again.run.run_id, again.run.status) == (report.run.run_id, "finished")
     assert set(measured(tmp_path, again).values()) == {1}

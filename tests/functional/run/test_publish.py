@@ -129,7 +129,7 @@ def test_data_that_tasks_read_are_published_where_they_are_included(bench: Bench
 
 def test_what_cannot_be_published_is_refused_with_the_reason(bench: Bench, tmp_path: Path) -> None:
     bench("run", "--limit", 1, "--model", "scripted:gold", "--model", "scripted:none")
-    assert "a recording is of one" in bench("publish", "latest", "-o", "out", code=2).err
+    assert "a recording holds one" in bench("publish", "latest", "-o", "out", code=2).err
     bench("run", "--dataset", "shop.py")
     assert "name the file of its tasks with --dataset FILE" in bench("publish", "latest", "-o", "out", code=2).err
     for place, change in (("lamp cost", "lamp cost today"), ("7.5", "8")):

@@ -157,7 +157,7 @@ def test_what_cannot_be_used_is_a_wrong_option(bench: Bench, tmp_path: Path) -> 
     refused = bench("run", "--model", "noisy.py:Noisy", "--model-cache", "broken.db", "--limit", 1, code=2).err
     assert refused.splitlines()[-1].startswith("Error: --model-cache ")
     assert "cannot be used: file is not a database; name another file" in refused
-    assert "is no amount above 0" in bench("run", "--budget", "0USD", code=2).err
+    assert "is not an amount above 0" in bench("run", "--budget", "0USD", code=2).err
     assert "has no run" in bench("show", "latest", code=2).err
 
 

@@ -56,7 +56,7 @@ def test_a_starting_point_runs_as_it_is(tmp_path: Path, framework: str) -> None:
     assert done.returncode == 0, done.stdout
     assert f"{9 if framework == 'openai' else 8} passed" in done.stdout
     refused = bench("init", framework, "mine", code=2)
-    assert f"mine{os.sep}agent.py is there already" in refused.err
+    assert f"mine{os.sep}agent.py already exists" in refused.err
 
 
 @pytest.mark.parametrize("framework", ["crewai", "autogen", "openai-agents", "agno"])

@@ -212,9 +212,9 @@ def test_program_ends(trialbed):
 @pytest.mark.parametrize(("given", "said", "why"), [
     ({"agent": lambda query: "?"}, ["Hello"], "can only be asked once"),
     ({"agent": agent}, [], "nothing was said"),
-    ({"agent": agent}, [" "], "is not a message in words"),
+    ({"agent": agent}, [" "], "is not text"),
     ({"agent": agent, "task": Task("Hello"), "tools": [refund]}, ["Hello"], "give tools, expect and calls to the Task"),
-    ({"agent": agent, "task": Task("Hello")}, ["Hello"], "give it a text, turns or a user"),
+    ({"agent": agent, "task": Task("Hello")}, ["Hello"], "give it one of text, turns and user"),
     ({"agent": agent, "state": 1}, ["Hello"], "state: is part of a task"),
 ])
 def test_refused(trialbed, given, said, why):

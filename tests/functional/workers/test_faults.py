@@ -32,7 +32,7 @@ async def test_a_failing_close_takes_no_answer_and_does_not_hide_the_first_error
         fine = await executor.execute(make_spec("fine", "badly-closing"))
         worse = await executor.execute(make_spec("raise", "badly-closing"))
     assert fine.answer is not None, fine.failure
-    assert "a worker was replaced: close() raised RuntimeError: second; the trial stays as it is" in caplog.text
+    assert "a worker was replaced: close() raised RuntimeError: second; the trial is not affected" in caplog.text
     assert worse.failure.message == "ValueError: first"
     assert "close() then raised RuntimeError: second" in worse.failure.detail
 

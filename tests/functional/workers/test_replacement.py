@@ -92,7 +92,7 @@ async def test_a_trial_whose_worker_is_lost_before_it_begins_gets_a_new_one(make
     assert (before.failure, after.failure) == (None, None)
     assert after.first
     assert after.answer.final_answer != before.answer.final_answer
-    assert "a worker was lost between trials: the worker ended by itself with exit code 9" in caplog.text
+    assert "a worker was lost between trials: the worker ended on its own with exit code 9" in caplog.text
 
 
 @forked

@@ -100,7 +100,7 @@ def test_a_file_that_is_too_large_is_refused_before_it_is_read(
 ) -> None:
     path = large(tmp_path / "run.json")
     assert main(["compare", str(path), str(path)]) == 2
-    assert f"{path}: has more than 512 MiB, and is not read; split it, or leave out a part" in capsys.readouterr().err
+    assert f"{path}: has more than 512 MiB; split it, or remove a part" in capsys.readouterr().err
 
 
 def test_what_never_ends_is_refused() -> None:

@@ -78,7 +78,7 @@ def test_a_budget_is_an_amount_of_money_or_tokens(text: str, limit: float, unit:
 
 @for_each("text", ["", "5", "USD", "0USD", "-1USD", "5EUR", "1e9tokens", "5 USD 6"])
 def test_what_is_no_budget_is_refused(text: str) -> None:
-    with pytest.raises(UsageError, match=r"--budget: .* is no amount above 0"):
+    with pytest.raises(UsageError, match=r"--budget: .* is not an amount above 0"):
         read_budget(text, "m", None)
 
 

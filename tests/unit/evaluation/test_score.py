@@ -217,7 +217,7 @@ def test_a_stored_run_is_scored_by_a_new_scorer(bench: Run, know_queries: Know) 
         assert f"words {value:.4f}" in " ".join(result.output.split())
     assert bench("score", "latest", "--scorer", "mine.py:plain", "--fail-under", "plain=0.6").return_value == 1
     refused(bench("score", "latest", "--scorer", "mine.py:none"), DataError, "there is no function 'none'")
-    refused(bench("score", "latest", "--scorer", "mine.py", "--judge", "rule"), UsageError, "one after the other")
+    refused(bench("score", "latest", "--scorer", "mine.py", "--judge", "rule"), UsageError, "cannot be combined")
 
 
 def test_a_judge_in_a_file_judges_a_stored_run(

@@ -59,7 +59,7 @@ async def test_what_is_said_stays_with_the_run_until_it_is_taken_back(client: ht
         (FORM, {"sec-fetch-site": "cross-site"}, 403, "Only these pages"),
         (FORM, {"origin": "http://elsewhere"}, 403, "Only these pages"),
         (FORM | {"rating": "great"}, {}, 400, "write right, wrong or unclear"),
-        (FORM | {"repeat": "x"}, {}, 400, "is no number"),
+        (FORM | {"repeat": "x"}, {}, 400, "is not a number"),
         (FORM | {"query": "99"}, {}, 404, "has no trial"),
         (FORM | {"note": "x" * 200_000}, {}, 400, "is not read"),
     ],

@@ -62,7 +62,7 @@ async def test_files_that_cannot_be_shown_are_refused_and_those_without_rows_are
 ) -> None:
     late = tmp_path / "late.jsonl"
     late.write_bytes(b"\n")
-    refused = {folder / "nosuch.jsonl": "no such file", folder / "other.json": "nothing that can be"}
+    refused = {folder / "nosuch.jsonl": "no such file", folder / "other.json": "not a results file"}
     for path, said in {**refused, late: r"late\.jsonl: has no rows"}.items():
         with pytest.raises(UsageError, match=said):
             FilePage([path]).check()

@@ -129,9 +129,11 @@ async def test_a_run_ends_if_no_node_is_left_and_none_comes() -> None:
     async with entered(concurrency=1) as executor:
         assert isinstance(await executor.execute(spec("be lost")), LostTrial)
         executor.patience = 0.2
-        with pytest.raises(NothingMeasured, match=r"there is no node, and none has come within 0\.2 s: out of memory"):
+        with pytest.raises(
+            NothingMeasured, match=r"there is no node, and none has joined within 0\.2 s: out of memory"
+        ):
             await executor.describe("another")
-        with pytest.raises(NothingMeasured, match=r"no node was left, and none has come within 0\.2 s: "):
+        with pytest.raises(NothingMeasured, match=r"no node was left, and none has joined within 0\.2 s: "):
             await executor.execute(spec("good"))
 
 

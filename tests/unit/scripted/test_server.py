@@ -97,7 +97,7 @@ def test_a_response_may_follow_another_and_what_vendors_refuse_is_refused() -> N
 @pytest.mark.parametrize("line", [5, None, ["text"]])
 def test_what_is_no_line_is_refused_when_a_script_is_made(line: Any) -> None:
     for made in (script, forever):
-        with pytest.raises(UsageError, match=r"is no line of a script; a line is a text, call\(…\)"):
+        with pytest.raises(UsageError, match=r"is not a line of a script; a line is a text, call\(…\)"):
             made(line)
 
 

@@ -171,7 +171,7 @@ FAULTS = [
         "tasks:\n  - query: a\n    expect: 12.50",
         "tasks.yaml:3: task 1: expect: must be a text; write '12.50' in quotes",
     ),
-    ("tasks:\n  - query: a\n    id: 2\n  - query: b", "tasks.yaml:4: task 2: another task has this id, too"),
+    ("tasks:\n  - query: a\n    id: 2\n  - query: b", "tasks.yaml:4: task 2: another task has the same id"),
     ("tasks:\n  - query: a\n    state: !!binary aGk=", "tasks.yaml:3: 'tag:yaml.org,2002:binary': values have no tags"),
     (
         "tasks:\n  - query: a\n    expect:\n      at_most: {calls: -1}",
@@ -197,7 +197,7 @@ FAULTS = [
     (
         "a: &a [x, x]\nb: &b [*a, *a]\n"
         + "\n".join(f"{chr(99 + n)}: &{chr(99 + n)} [{', '.join([f'*{chr(98 + n)}'] * 9)}]" for n in range(9)),
-        "the file stands for more",
+        "the file expands to more",
     ),
 ]
 
@@ -224,7 +224,7 @@ IMPORTS = "from trialbed import Expect, Task, tool\n"
         ("x = 1", "there are no tasks; write a list"),
         ("tasks = ['a']", "tasks: item 1 is 'a'; write Task(…)"),
         ("from trialbed import Task\ntasks = [Task('a', tools=['b'])]", "task 1: tools: there is no tool 'b'"),
-        (f"{IMPORTS}tasks = [Task()]", "task 1: '' is not a task in words"),
+        (f"{IMPORTS}tasks = [Task()]", "task 1: '' is not text; write the task in words"),
         (f"{IMPORTS}tasks = [Task('a', tools=3)]", "task 1: tools: 3 is not a list of tools"),
         (
             f"{IMPORTS}tasks = [Task('a', expect=33)]",
@@ -233,7 +233,7 @@ IMPORTS = "from trialbed import Expect, Task, tool\n"
         (f"{IMPORTS}tasks = [Task('a', expect=Expect(calls='b'))]", "task 1: calls: 'b' is not a list of calls"),
         (f"{IMPORTS}tasks = [Task('a', expect=Expect(check='x'))]", "task 1: check: 'x' is not a function"),
         (f"{IMPORTS}tasks = [Task('a', expect=Expect(most_calls=-1))]", "most_calls: -1 is not a number from 0 on"),
-        (f"{IMPORTS}tasks = [Task('a', id='x'), Task('b', id='x')]", "task x: another task has this id, too"),
+        (f"{IMPORTS}tasks = [Task('a', id='x'), Task('b', id='x')]", "task x: another task has the same id"),
         (
             f"{IMPORTS}@tool\ndef f(*given): ...\ntasks = [Task('a')]",
             "f cannot be a tool: calls give arguments by name",
@@ -273,7 +273,7 @@ def test_lines_end_at_line_feeds_alone(path: Path) -> None:
         ),
         ('{"query": "a"}\n\n[1]', "tasks.jsonl:3: each line is a JSON object"),
         ('{"query": "a", "query": "b"}', "tasks.jsonl:1: is not valid JSON: the key 'query' occurs twice"),
-        ('{"query": "a"}\n{"tools": []}', "tasks.jsonl:2: the keys of the whole file stand in its first line"),
+        ('{"query": "a"}\n{"tools": []}', "tasks.jsonl:2: keys for the whole file belong in its first line"),
         ('{"query": "a"}\n{"answer": "b"}', "tasks.jsonl:2: task 2: query: the key is missing"),
         ('{"query": "a"}\n{"query": "b", "tools": ["nope"]}', "tasks.jsonl:2: task 2: tools: there is no tool 'nope'"),
         ('{"query": "a", "state": NaN}', "NaN is not JSON"),
@@ -346,7 +346,7 @@ def test_tags_are_a_variable_too(tmp_path: Path) -> None:
         ("task,city\n,Rome\n", "tasks.csv:2: task 1: query: the key is missing, or empty"),
         ('task\na\n"b\nc', "tasks.csv:3: is not valid CSV: unexpected end of data"),
         ("task\n" + "x" * 200_000, "tasks.csv:2: is not valid CSV: field larger than field limit"),
-        ("task,id\na,1\nb,1\n", "tasks.csv:3: task 1: another task has this id"),
+        ("task,id\na,1\nb,1\n", "tasks.csv:3: task 1: another task has the same id"),
     ],
 )
 def test_a_fault_of_a_table_is_named_with_its_line(tmp_path: Path, text: str, says: str) -> None:

@@ -73,7 +73,7 @@ def test_each_comparison_of_a_test_has_a_snapshot_of_its_own(tmp_path: Path) -> 
     assert "-line" in again.difference
     assert again != "third"
     assert "there is no such snapshot" in again.difference[0]
-    with pytest.raises(UsageError, match="of calls or of a text, not of 7"):
+    with pytest.raises(UsageError, match="a snapshot holds calls or text, not 7"):
         assert again == 7
 
 

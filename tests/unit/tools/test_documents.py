@@ -212,9 +212,9 @@ def test_an_operation_is_a_tool(tmp_path: Path) -> None:
     )
     assert found.left_out == (
         "GET /orders/{id}: the parameter 'tags' in the style pipeDelimited, which is optional",
-        "GET /orders/{id}: the header 'Größe', which is no name of one, which is optional",
+        "GET /orders/{id}: the header 'Größe', which is not a valid name, which is optional",
         "GET /orders/{id}: the cookie 'seen', which is optional",
-        "GET /orders: it needs the header 'Größe', which is no name of one",
+        "GET /orders: it needs the header 'Größe', which is not a valid name",
         "HEAD /orders: it needs the parameter 'tags' in the style pipeDelimited",
         "PATCH /orders: its body is 'application/octet-stream'",
     )

@@ -211,7 +211,7 @@ async def test_headers_go_to_the_host_of_the_file_and_to_no_other(
     (tmp_path / "shop.answers.jsonl").unlink()
     assert (await called(path, "whole"))["keys"] == 1
     with pytest.raises(
-        DataError, match=r"answers: headers, which may be keys, go to one host, and requests to several"
+        DataError, match=r"answers: headers may hold keys and go to one host only, but requests go to several"
     ):
         open_world(tool_file(tmp_path, *tools[1:], headers=headers))
 

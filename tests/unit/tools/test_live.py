@@ -132,14 +132,17 @@ FAULTS = [
     ("answers: live", "shop.yaml:1: answers: live needs mcp, or a url and tools with a request"),
     ("mcp: {}", "shop.yaml:1: mcp: value error, give a command or a url"),
     ("mcp: {url: b}", "shop.yaml:1: mcp.url: string should match pattern"),
-    ("{answers: live, mcp: {command: a, environment: {KEY: b}}", "mcp.environment.KEY: keys do not stand in files"),
-    ("{answers: live, mcp: {command: 'serve --token 0123456789'}", "mcp.command: keys do not stand in files"),
+    ("{answers: live, mcp: {command: a, environment: {KEY: b}}", "mcp.environment.KEY: do not write keys into files"),
+    ("{answers: live, mcp: {command: 'serve --token 0123456789'}", "mcp.command: do not write keys into files"),
     (
         "{answers: live, url: 'http://a', headers: {Cookie: b}",
-        "headers.Cookie: keys do not stand in files; write ${NAME}",
+        "headers.Cookie: do not write keys into files; write ${NAME}",
     ),
-    ("{answers: recorded, mcp: {command: a, environment: {KEY: b}}", "shop.yaml:1: mcp.environment.KEY: keys do not"),
-    ("{answers: recorded, mcp: {url: 'http://a/?api_key=b'}", "shop.yaml:1: mcp.url.api_key: keys do not stand"),
+    (
+        "{answers: recorded, mcp: {command: a, environment: {KEY: b}}",
+        "shop.yaml:1: mcp.environment.KEY: do not write keys",
+    ),
+    ("{answers: recorded, mcp: {url: 'http://a/?api_key=b'}", "shop.yaml:1: mcp.url.api_key: do not write keys"),
     ("{answers: live, url: 'http://a', headers: {A: '${NO_SUCH_1}'}", "headers: the variable NO_SUCH_1 is not set"),
 ]
 
@@ -192,7 +195,10 @@ def test_the_tools_of_a_server_are_kept_beside_the_tasks(tmp_path: Path) -> None
         ('{"tool": 3, "arguments": {}}', "shop.answers.jsonl:1: an answer has a tool"),
         ('{"tool": "a", "arguments": {}}', "shop.answers.jsonl:1: an answer has a response or an error"),
         ('{"tool": "a", "arguments": {}, "reponse": 1}', ":1: unknown key 'reponse'; an answer has tool, arguments"),
-        ('{"tool": "a", "arguments": {}, "response": "sk-0123\\u0034567"}', ":1: a key of this program's variables"),
+        (
+            '{"tool": "a", "arguments": {}, "response": "sk-0123\\u0034567"}',
+            ":1: the file has a key from this program's environment",
+        ),
     ],
 )
 def test_a_fault_of_kept_answers_is_named_with_its_line(
@@ -217,7 +223,7 @@ def test_an_answer_with_a_key_leaves_the_file_readable(tmp_path: Path, monkeypat
         (("get", {}), {"id": 12345678}),
         (("get", {"id": 87654321}), "a"),
     ]:
-        with pytest.raises(UnkeptAnswer, match="a key of this program's variables stands in it"):
+        with pytest.raises(UnkeptAnswer, match="has a key from this program's environment"):
             kept.add(call, (), CallAnswer(answer))
     # The value of a variable that is no key may be the word for anything.
     kept.add(("production_status", {"of": "production"}), (), CallAnswer("in production"))

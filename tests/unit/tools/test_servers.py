@@ -68,11 +68,11 @@ async def test_the_address_of_a_server_names_the_variable_of_its_key(
 @for_each(
     ("address", "environment", "says"),
     [
-        (f"http://127.0.0.1:1/mcp?api_key={KEY}", (), "mcp.url.api_key: keys do not stand in files; write ${NAME}"),
-        (f"http://me:{KEY}@127.0.0.1:1/mcp", (), "mcp.url.password: keys do not stand in files; write ${NAME}"),
-        ("http://127.0.0.1:1/mcp", (f"API_KEY={KEY}",), "mcp.environment.API_KEY: keys do not stand in files"),
+        (f"http://127.0.0.1:1/mcp?api_key={KEY}", (), "mcp.url.api_key: do not write keys into files; write ${NAME}"),
+        (f"http://me:{KEY}@127.0.0.1:1/mcp", (), "mcp.url.password: do not write keys into files; write ${NAME}"),
+        ("http://127.0.0.1:1/mcp", (f"API_KEY={KEY}",), "mcp.environment.API_KEY: do not write keys into files"),
         ("http://127.0.0.1:1/${NO_SUCH_1}", (), "mcp.url: the variable NO_SUCH_1 is not set"),
-        ("http://[x", (), "mcp.url: is no address"),
+        ("http://[x", (), "mcp.url: is not an address"),
         ("http://127.0.0.1:1/mcp", (), "All connection attempts failed; is the server running at this address?"),
         ("http:x", (), "--mcp: url: string should match pattern"),
         (" ", (), "cannot be started: it names no program"),
@@ -106,7 +106,7 @@ def test_no_key_of_a_command_is_written(tmp_path: Path, command: str) -> None:
         patch.setenv("SHOP_API_KEY", "shop-0123456789")
         shown = CliRunner().invoke(import_command, ["--mcp", command, "-o", str(target)])
         assert isinstance(shown.exception, DataError)
-        assert "mcp.command: keys do not stand in files" in str(shown.exception)
+        assert "mcp.command: do not write keys into files" in str(shown.exception)
         with pytest.raises(DataError, match=r"set a variable, name it \(--environment NAME\)") as raised:
             kept_import(tmp_path / "tasks.yaml", command, 1)
     said = f"{shown.output} {shown.exception} {raised.value}"

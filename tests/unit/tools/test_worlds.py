@@ -87,11 +87,11 @@ def test_the_call_of_the_hint_is_one_that_the_tool_takes(tmp_path: Path, monkeyp
     [
         (["tools.json", "-o", "shop.txt"], "give it a name that ends with .yaml"),
         (["tools.json", "-o", "shop.yaml", "--only", "pay"], "no tool has such a name; there are find_order, find_"),
-        (["tools.json", "-o", "shop.yaml", "--answers", "live"], "tools.json names no server that could be called"),
+        (["tools.json", "-o", "shop.yaml", "--answers", "live"], "tools.json names no server to call"),
         (["none.json", "-o", "shop.yaml"], "none.json: there is no such file"),
         (["bad.json", "-o", "shop.yaml"], "the schema of a cannot be used: "),
         (["tools.json", "-o", "no/shop.yaml"], "no/shop.yaml"),
-        (["http://[x", "-o", "shop.yaml"], "http://[x: is no address"),
+        (["http://[x", "-o", "shop.yaml"], "http://[x: is not an address"),
         (["http://127.0.0.1:1/x?key=a", "-o", "shop.yaml"], "cannot be got: ConnectError"),
     ],
 )

@@ -154,8 +154,8 @@ def check_complete(sides: Iterable[Side]) -> None:
     """
     for note in filter(None, map(incomplete_note, sides)):
         raise UsageError(
-            f"{note}, so that its scores would be over a part of the tasks only; run the same `bench run` again to "
-            "finish it, or give --allow-incomplete (allow_incomplete=True in Python) to compare what both have measured"
+            f"{note}, so its scores would cover only some of the tasks; repeat the same `bench run` to finish it, or "
+            "give --allow-incomplete (allow_incomplete=True in Python) to compare what both have measured"
         )
 
 
@@ -168,17 +168,17 @@ def _check_sides(baseline: Side, candidate: Side, *, force: bool) -> list[str]:
     ]
     common, both = CommonQueries(baseline, candidate), f"{baseline.source} and {candidate.source}"
     if not common and (baseline.missing or candidate.missing):
-        raise UsageError(f"{both} have measured no task in common yet")
+        raise UsageError(f"{both} have no measured task in common yet")
     if not common:
         of = f"{baseline.about['test_set']} and {candidate.about['test_set']}"
-        raise UsageError(f"{both} have no task in common, so there is nothing to compare: they are of {of}")
+        raise UsageError(f"{both} have no task in common, so there is nothing to compare: their datasets are {of}")
     datasets = [(side.about["test_set"], side.about["dataset_digest"]) for side in (baseline, candidate)]
     test_sets, digests = map(set, zip(*datasets, strict=True))
     if len(test_sets if None in digests else digests) > 1:
         problem = f"the datasets differ ({' and '.join(f'{name} {str(digest)[:12]}' for name, digest in datasets)})"
         if not force:
             raise UsageError(
-                f"{both}: {problem}, so tasks of the same id may be different tasks; with --force the "
+                f"{both}: {problem}, so tasks with the same id may differ; --force compares the "
                 f"{len(common)} tasks of the same id are compared"
             )
         notes.append(f"{problem}: tasks of the same id may be different tasks")

@@ -266,7 +266,7 @@ def rank_notes(ranks: Ranks, named: Callable[[str], str] = score_title) -> Itera
         pairs = sides * (sides - 1) // 2
         yield (
             f"Frameworks share a rank unless one is shown to be better. p is adjusted over all {pairs} pairs here, so "
-            "that ranks may show less than the comparison with one of them."
+            "ranks may show less than the comparison with one of them."
         )
 
 
@@ -298,7 +298,7 @@ def verdict_notes(findings: Sequence[ScoreFinding]) -> Iterator[str]:
     if "too few" in verdicts:
         yield (
             "too few: too few tasks to tell; about as many as the number in brackets would show either a difference "
-            "or that it is less than the margin, if differences go on as they are."
+            "or that it is less than the margin, if differences continue like this."
         )
     if boundless := dict.fromkeys(score_title(finding.score) for finding in findings if not finding.bounded):
         yield (

@@ -161,7 +161,7 @@ def void_notes(sides: Iterable[Side]) -> Iterator[str]:
     for side in sides:
         if side.void:
             row = f"the row of {side.about['agent_name']} in {side.source}"
-            yield f"{row} is void, so that it is not compared: {side.void}"
+            yield f"{row} is void, so it is not compared: {side.void}"
 
 
 MOST_SETTINGS, LONGEST_SETTING = 3, 40

@@ -54,7 +54,7 @@ class AnswerWriter(ABC):
             if text is None or (kind == "reasoning" and kind in self._said):
                 continue
             if not text.startswith(written):
-                raise ValueError("the answer ends as another one than it began")
+                raise ValueError("the answer's end does not match its beginning")
             if kind not in self._said or text != written:
                 yield from self._part(kind, pieces(text[len(written) :], piece))
         self._cut = answer.is_cut and not answer.calls

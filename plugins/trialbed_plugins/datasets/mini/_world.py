@@ -49,7 +49,7 @@ class MiniWorld:
         return None if values is None else RecordRow(declared, values)
 
     def value(self, row: RecordRow, path: str) -> Json:
-        """Return the value at a path from a row: a column, maybe through references (``city_id.region_id.name``)."""
+        """Return the value of a column at a path from a row, maybe through references (``city_id.region_id.name``)."""
         column, _, rest = path.partition(".")
         value = row.values[column]
         if not rest or value is None:

@@ -254,7 +254,7 @@ class Tau2Driver(DatasetDriver):
         queries = list(_queries(found, apis, user_apis, scripted=name.endswith(SCRIPTED)))
         known = {query.query_id for query in queries}
         if left_out := [task["id"] for task in found["tasks"] if task["id"] not in known]:
-            LOG.warning("%s:%s: left out, as they are decided in other ways: %s", NAME, name, ", ".join(left_out))
+            LOG.warning("%s:%s: skipped, because they are graded in other ways: %s", NAME, name, ", ".join(left_out))
         dataset = ListedDataset(NAME, name, queries)
         both = (*apis, *user_apis)
         dataset.functions = {api.ref: TauBody(domain, api.api_name, api.tool_name or AGENT) for api in both}

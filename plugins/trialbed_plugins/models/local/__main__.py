@@ -143,7 +143,7 @@ def readable_calls(body: bytes) -> bytes:
 
 
 def _calls(request: Any) -> Iterable[dict[str, Any]]:
-    """Yield the objects with arguments as text: the functions of chat completions' calls, and Responses' items."""
+    """Yield the functions of chat completions' calls and Responses' items, which have arguments as text."""
     functions = (
         call.get("function") for message in _objects(request, "messages") for call in _objects(message, "tool_calls")
     )

@@ -102,9 +102,7 @@ class Weights:
                         found.update(piece)
                         file.write(piece)
                     if found.hexdigest() != self.digest:
-                        raise DataError(
-                            f"the packages of {self.title} are not the ones that are known: install them again"
-                        )
+                        raise DataError(f"the packages of {self.title} are not the expected ones; reinstall them")
         except OSError as error:
             raise UsageError(
                 f"{path}: the weights of {self.title} cannot be written: {error.strerror or error}; set "

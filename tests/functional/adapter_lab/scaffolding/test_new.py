@@ -19,7 +19,7 @@ def test_it_says_what_it_made_and_what_to_do_next(bench: Bench, tmp_path: Path) 
         "bench run --framework reference --framework my-loop2",
     ]
     agent = tmp_path / "trialbed-my-loop2" / "src" / "trialbed_my_loop2" / "_agent.py"
-    assert "wherever the source says REPLACE" in done.out
+    assert "replace each REPLACE in the source" in done.out
     assert "REPLACE" in agent.read_text()
 
 

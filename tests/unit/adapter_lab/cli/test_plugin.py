@@ -121,7 +121,7 @@ def test_an_import_that_fails_is_named_with_its_line(folder: Path, capsys: pytes
         (["./nothing.py:Mine"], "cannot be read"),
         (["./judge.py:Min"], "has no 'Min'; did you mean 'Mine'?"),
         (["./judge.py", "--kind", "judge"], "name the class in it: ./judge.py:NAME"),
-        (["./judge.py:Mine", "--kind", "scorer"], "hooks are a file as a whole: ./judge.py"),
+        (["./judge.py:Mine", "--kind", "scorer"], "a file of hooks is checked as a whole: ./judge.py"),
     ],
 )
 def test_what_cannot_be_checked_exits_with_2(

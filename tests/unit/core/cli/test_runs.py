@@ -119,5 +119,5 @@ def test_a_run_that_is_under_way_is_not_removed(bench: Any, stored: Path) -> Non
     with Store.open(str(stored)) as store:
         store.update_run(NEW, status="running")
         with store.lock(NEW):
-            assert "is under way; end it first" in str(bench("runs", "remove", NEW).exception)
+            assert "is still running; stop it first" in str(bench("runs", "remove", NEW).exception)
     assert ids(bench("runs", "--json")) == [NEW, OLD]

@@ -70,4 +70,4 @@ def ask(tmp_path: Path, name: str, *messages: str) -> tuple[list[str], str]:
 def test_an_agent_of_a_file_gets_what_was_said_before(tmp_path: Path, name: str, answers: list[str]) -> None:
     found, errors = ask(tmp_path, name, "one", "two")
     assert found == answers
-    assert ("a Crew of CrewAI has no conversation; write a function" in errors) == (name == "crew")
+    assert ("a CrewAI Crew cannot hold a conversation; write a function" in errors) == (name == "crew")

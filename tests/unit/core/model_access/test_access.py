@@ -113,7 +113,7 @@ async def test_a_reply_that_cannot_be_read_is_asked_for_once_more_and_not_kept(e
     endpoint.gives(lambda: said("no"), lambda: said("nor this"), lambda: said('{"a": 1}'))
     cache = CompletionCache(":memory:")
     access = endpoint.access(cache=cache)
-    with pytest.raises(ModelFailed, match="in a row cannot be read: it has no JSON object with a"):
+    with pytest.raises(ModelFailed, match="in a row from the model cannot be read: it has no JSON object with a"):
         await access.ask_for(lambda reply: read_object(reply, "a"), ASK)
     found = await access.ask_for(lambda reply: read_object(reply, "a"), ASK)
     assert found.value == {"a": 1}
@@ -141,7 +141,7 @@ async def test_what_an_endpoint_refuses_is_left_out(endpoint: Endpoint) -> None:
     ("reply", "message"),
     [
         (lambda: said(None, refusal="I will not"), "the model refused: I will not"),
-        (lambda: said("  "), "in a row cannot be read: it is empty"),
+        (lambda: said("  "), "in a row from the model cannot be read: it is empty"),
         (lambda: web.Response(status=401, text="who?"), "status 401: who"),
         (lambda: web.Response(status=429), "status 429"),
         (lambda: web.Response(text="{}"), "no chat completion"),

@@ -108,5 +108,7 @@ def test_a_run_gets_more_models_but_not_others() -> None:
 
 
 def test_a_run_of_more_trials_than_fit_into_memory_is_refused() -> None:
-    with pytest.raises(UsageError, match="a run of 100,000,000 trials, and one has at most 1,000,000: choose fewer"):
+    with pytest.raises(
+        UsageError, match="this run would have 100,000,000 trials, and one has at most 1,000,000: choose fewer"
+    ):
         prepare(RunOptions(limit=1, repeat=10**8))

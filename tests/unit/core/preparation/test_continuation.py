@@ -232,9 +232,9 @@ CELL = ("model", "model_identity", "temperature", "max_tools")
 def test_a_run_with_another_setting_is_not_extended(store: Store, name: str) -> None:
     asked = changed(**MORE, **{name: SETTINGS[name]})
     why = "the tasks of mini changed since" if name == "dataset_digest" else f"its {name.replace('_', ' ')} is "
-    with pytest.raises(UsageError, match=f"the latest run, r1, cannot become what .*: {why}"):
+    with pytest.raises(UsageError, match=f"the latest run, r1, cannot be extended by this command: {why}"):
         find_run(store, prepared(asked, extend="last"))
-    with pytest.raises(UsageError, match="--extend: run r1 cannot become"):
+    with pytest.raises(UsageError, match="--extend: run r1 cannot be extended"):
         find_run(store, prepared(asked, extend="r1"))
     assert list(remarks(store, prepared(asked))) == []
 
@@ -242,7 +242,7 @@ def test_a_run_with_another_setting_is_not_extended(store: Store, name: str) -> 
 def test_a_run_is_not_extended_by_tasks_that_were_added_to_its_file(store: Store, add_run: AddRun) -> None:
     add_run("r1", dataset=".trialbed/tasks/desk-aa.json", dataset_file="desk.py")
     longer = {"dataset": ".trialbed/tasks/desk-bb.json", "dataset_file": "desk.py", "dataset_digest": "e"}
-    with pytest.raises(UsageError, match=r"for: the tasks of desk\.py changed since it began$"):
+    with pytest.raises(UsageError, match=r"command: the tasks of desk\.py changed since it began$"):
         find_run(store, prepared(changed(**MORE, **longer), extend="last"))
 
 
@@ -278,7 +278,7 @@ def test_what_cannot_be_continued_is_an_error(store: Store, add_run: AddRun) -> 
     add_run("r1")
     with pytest.raises(DataError, match="no run 'nope'; its latest runs are r1"):
         find_run(store, prepared(extend="nope"))
-    with pytest.raises(UsageError, match="exclude one another"):
+    with pytest.raises(UsageError, match="cannot be combined"):
         find_run(store, prepared(extend="last", fresh=True))
 
 

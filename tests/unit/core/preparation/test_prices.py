@@ -40,7 +40,7 @@ def test_a_run_goes_on_with_the_prices_that_it_began_with() -> None:
     assert prices_of(options("1,2", "large=3,4"), CONFIG, run) == {"small": SMALL, "large": LARGE}
     use = HelperUse(role="judge", model="judge", prices=JUDGE)
     for price, of in (("3,4", "small"), ("large=1,2", "large"), ("judge=1,2", "judge")):
-        with pytest.raises(UsageError, match=f"began with other prices of {of},"):
+        with pytest.raises(UsageError, match=f"began with other prices for {of} and"):
             prices_of(options(price), CONFIG, begun(prices={"small": SMALL, "large": LARGE}, helpers=(use,)))
 
 

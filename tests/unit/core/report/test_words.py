@@ -273,11 +273,11 @@ def test_one_whose_trials_all_failed_is_said_to_have_failed_first() -> None:
 @for_each(
     ("found", "words"),
     [
-        (lost(5, not_called=3, wrong_arguments=2), "was used: all are put down to the framework."),
-        (lost(3, not_called=4, wrong_arguments=1), "was used: 3 of them are put down to the framework."),
+        (lost(5, not_called=3, wrong_arguments=2), "was used: all were lost in the framework."),
+        (lost(3, not_called=4, wrong_arguments=1), "was used: 3 of them were lost in the framework."),
         (lost(2, not_made=2), "was used: all were asked for and not made by the framework."),
         (lost(2, trial_failed=2), "was used: all were lost in trials that failed."),
-        (lost(1, wrong_arguments=1), "; its one expected call is put down to the framework."),
+        (lost(1, wrong_arguments=1), "; its one expected call was lost in the framework."),
         (lost(1, not_called=1, wrong_arguments=1), "was used: 1 of them was never made by the model."),
     ],
 )

@@ -143,7 +143,7 @@ def of_context(context: Any, order: int) -> int:
     [
         ({"type": "web_search"}, "is not the definition of a tool: it has no function with a name"),
         ({"name": "find", "input_schema": {"type": 3}}, "task 1: the schema of find cannot be used: "),
-        (named(func=of_context, args_schema=SCHEMA), "only its framework gives it 'context'; give a function"),
+        (named(func=of_context, args_schema=SCHEMA), "only its framework can fill 'context'; give a function"),
         (named(), "is not a tool; give a function, a class, a framework's tool with its function, a definition"),
         (3, "is not a tool; give a function"),
     ],

@@ -104,9 +104,9 @@ def expecting(**given: Any) -> Expect:
 @for_each(
     ("tasks", "says"),
     [
-        ([], "tasks: there are none"),
+        ([], "tasks: the list is empty"),
         ([3], "tasks: 3 is not a task"),
-        ([Task("a", id=2), Task("b")], "task 2: another task has this id, too; give task number 2 an id of its own"),
+        ([Task("a", id=2), Task("b")], "task 2: another task has the same id; give task number 2 its own"),
         ([Query(query_id=1, text="?", apis=(), gold_calls=(GoldCall(api=STARS.ref),))], "Stars_by_id is not among its"),
         ([Task("?", expect=Expect(12.5))], r"task 1: facts: 12.5 is not a text that is not blank, or a list"),
         ([Task("?", expect=Expect(facts=[""]))], r"task 1: facts: \[''\] is not a text that is not blank"),

@@ -47,7 +47,10 @@ def test_a_case_has_what_a_judge_sees(tmp_path: Path) -> None:
         ([{"id": "a", "query": "q?"}], "must have answer and label"),
         ([CASE | {"answers": [{"answer": "x", "label": "Solved"}]}], "must have answer and label, or answers"),
         ([CASE | {"wrong": 1}], "line 1: wrong"),
-        ([CASE, CASE | {"id": "b", "criterion": "It is kind."}], "and cases without are two questions"),
+        (
+            [CASE, CASE | {"id": "b", "criterion": "It is kind."}],
+            "cases with a criterion and cases without one separately",
+        ),
         ([CASE | {"criterion": ""}], "line 1: criterion"),
     ],
 )

@@ -66,7 +66,7 @@ async def test_a_calibration_over_few_cases_replaces_none(tmp_path: Path) -> Non
     large, _ = await calibrate(RuleJudge(), embedded_cases())
     small, _ = await calibrate(RuleJudge(), embedded_cases()[:3], "mine.jsonl")
     keep_calibration("judge", large)
-    with pytest.raises(DataError, match="over 3 cases is not kept; it needs 30"):
+    with pytest.raises(DataError, match="has 30 cases with a verdict, not 3"):
         keep_calibration("judge", small)
     found = calibration_of(Stubborn(), "judge")
     assert found is not None

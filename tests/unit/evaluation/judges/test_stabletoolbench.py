@@ -105,10 +105,10 @@ async def test_a_passing_fault_costs_no_vote(model: JudgeEndpoint, failures: lis
         (Response.text("", "text/plain", 429), "status 429"),
         (Response.text("on fire", "text/plain", 500), "status 500: on fire"),
         (Response.text("", "text/plain", 401), "status 401"),
-        (say("Solved"), "in a row cannot be read"),
+        (say("Solved"), "in a row from the model cannot be read"),
         (say(None, fields={"refusal": "I won't grade this"}), "the model refused: I won't grade this"),
         (say("", finish_reason="content_filter"), "content filter"),
-        (say(""), "in a row cannot be read"),
+        (say(""), "in a row from the model cannot be read"),
         (Response.text("<html>", "text/plain"), "no chat completion"),
     ],
 )

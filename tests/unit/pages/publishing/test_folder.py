@@ -115,7 +115,7 @@ def test_a_changed_or_missing_file_is_refused_by_its_name_and_the_folder_is_not_
     (folder / "recordings/first.cassette").unlink()
     with pytest.raises(DataError, match=r"numbers.json was changed; recordings/first.cassette is missing"):
         check_unchanged(folder, read_manifest(folder))
-    with pytest.raises(DataError, match="is not as it was published"):
+    with pytest.raises(DataError, match="has changed since it was published"):
         write_publication(folder, manifest(), [run()], {})
     assert (folder / "numbers.json").read_text() == "other\n"
 
@@ -139,7 +139,7 @@ def test_files_of_another_origin_and_folders_that_are_links_are_left_alone(folde
     mine = tmp_path / "docs"
     mine.mkdir()
     (mine / "index.html").write_text("mine")
-    with pytest.raises(UsageError, match=r"index.html is there, and is not of published results"):
+    with pytest.raises(UsageError, match=r"index.html already exists and is not part of published"):
         write_publication(mine, manifest(), [run()], EVIDENCE)
     assert [(path.name, path.read_text()) for path in mine.iterdir()] == [("index.html", "mine")]
 
@@ -202,15 +202,15 @@ DAMAGES: list[tuple[Callable[[dict[str, Any]], object], str]] = [
     (lambda document: document["files"].update({"numbers.json": ["0"]}), r"files\.numbers\.json: Input should be"),
     (lambda document: document["files"].update({"../secret": "0"}), r"'../secret' is not a file of the folder"),
     (lambda document: document.pop("runs"), "runs: Field required"),
-    (asked(name="/tmp/elsewhere"), "is no run's id"),
-    (asked(name=".."), "is no run's id"),
+    (asked(name="/tmp/elsewhere"), "is not the id of a run"),
+    (asked(name=".."), "is not the id of a run"),
     (asked(recording="datasets/none"), "is not a file of the folder"),
     (asked(dataset="/etc/tasks.py"), "neither a dataset's name nor a file of the folder"),
     (asked(dataset="datasets/other.py"), "neither a dataset's name nor a file of the folder"),
     (asked(dataset="tasks:evil.py"), "neither a dataset's name nor a file of the folder"),
     (asked(arguments=["--framework"]), "an option has no value"),
     *(
-        (asked(arguments=[option, "x"]), "is no option of a replay")
+        (asked(arguments=[option, "x"]), "is not an option of a replay")
         for option in (
             *("--output", "-o", "--store", "--executor", "--command", "--server-url", "--plugin", "--mcp"),
             *("--base-url", "--judge-model", "--selector-model", "--simulator-model", "--judge-prompts", "--model"),

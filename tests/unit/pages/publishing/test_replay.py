@@ -88,7 +88,7 @@ def test_pages_alone_cannot_be_made_again(tmp_path: Path) -> None:
     write_publication(tmp_path / "out", manifest().model_copy(update={"runs": ()}), [], {})
     ended = CliRunner().invoke(command, [str(tmp_path / "out")])
     assert isinstance(ended.exception, UsageError)
-    assert "has only pages that are not made again" in str(ended.exception)
+    assert "pages about vendors cannot be made again" in str(ended.exception)
 
 
 def test_numbers_of_other_set_ups_than_those_of_the_run_are_refused(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def test_a_worker_cannot_say_that_its_trial_was_not_measured(told, kept):
 
 def test_what_is_wrong_with_an_order_is_said_without_what_it_holds() -> None:
     text = '{"framework": "f", "lock": "secret==1", "trial": {"url": "http://host/t/token"}, "options": ["x-y-z"]}'
-    with pytest.raises(UsageError, match=r"standard input is no order: .*options: Input should be") as found:
+    with pytest.raises(UsageError, match=r"standard input is not an order: .*options: Input should be") as found:
         job.run_job(text)
     shown = "".join(traceback.format_exception(found.value))
     assert not [part for part in ("secret==1", "/t/token", "x-y-z") if part in shown]

@@ -53,5 +53,5 @@ def test_the_latest_run_is_to_be_named(settings: RunSettings) -> None:
     with Store.open(settings.store) as store:
         run = new_run(run_config(), "digest")
         store.create_run(run)
-    with pytest.raises(UsageError, match=f"name it: replay:{run.run_id}$"):
+    with pytest.raises(UsageError, match=f"name the run: replay:{run.run_id}$"):
         find_model("replay:latest").describe(settings)

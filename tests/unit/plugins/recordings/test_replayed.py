@@ -71,14 +71,14 @@ def test_answers_that_differ_only_in_ids_and_times_are_one(second: str, others: 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"no xz", "is no cassette"),
+        (b"no xz", "is not a cassette"),
         (lzma.compress(b"words\n"), "line 1: is not JSON"),
-        (lzma.compress(b"[]\n"), "is no cassette"),
-        (lzma.compress(b""), "is no cassette"),
+        (lzma.compress(b"[]\n"), "is not a cassette"),
+        (lzma.compress(b""), "is not a cassette"),
         (lzma.compress(b'{"format": "trialbed cassette", "version": 9}\n'), "of version 9"),
-        (lzma.compress(b"".join(cassette(reply()).lines()) + b'{"seed": 1}\n'), "line 5: is not as a cassette has it"),
+        (lzma.compress(b"".join(cassette(reply()).lines()) + b'{"seed": 1}\n'), "line 5: is not valid in a cassette"),
         (lzma.compress(b"".join(list(cassette(reply(), reply("b")).lines())[:-1])), "says 2: it was changed or cut"),
-        (lzma.compress(b"".join(cassette(reply()).lines()))[:-20], "is no cassette, or is cut"),
+        (lzma.compress(b"".join(cassette(reply()).lines()))[:-20], "is not a cassette, or cut"),
     ],
 )
 def test_what_is_no_whole_cassette_is_refused(tmp_path: Path, content: bytes, message: str) -> None:

@@ -232,7 +232,7 @@ def test_the_wires_facts_are_noted(show: Show) -> None:
         "2 trials stopped by the limit: 5 requests past --max-steps or --max-trial-tokens refused",
         "2 answers of the model cut by max_tokens (64), in 1 trial",
         "finish_reason of the model's answers: 18 stop, 2 length",
-        "the model wrote 1 call as text instead of sending them, in 1 trial; they count only where the request offered",
+        "the model wrote 1 call as text instead of sending them, in 1 trial; they count only if the request offered",
         "requests to the model waited to be sent, or to be sent again, for 75 s in 3 trials, which is in wall_time",
         "6 requests in 2 trials put to the model in another dialect, as its endpoint does not speak the framework's",
         "times leave out the first trial of each worker (4), which took 3.5 s on average",

@@ -41,7 +41,7 @@ class Model:
         try:
             return read(reply)
         except ValueError as error:
-            raise ModelFailed(f"two replies of the model in a row cannot be read: {error}") from error
+            raise ModelFailed(f"two replies in a row from the model cannot be read: {error}") from error
 
 
 @pytest.fixture(autouse=True)
@@ -109,7 +109,7 @@ def test_a_reply_that_names_nothing_leaves_it_to_words(caplog: pytest.LogCapture
         chosen = selector(Model("I cannot help.")).choices(query(), max_tools=2)
     assert names(chosen) == ["forecast", "pollen"]
     assert all(choice.topped_up for choice in chosen)
-    assert "task 1: bm25 chooses the tools: two replies of the model in a row cannot be read" in caplog.text
+    assert "task 1: bm25 chooses the tools: two replies in a row from the model cannot be read" in caplog.text
 
 
 def test_a_model_out_of_reach_is_an_error() -> None:

@@ -70,7 +70,7 @@ ENTRY = "m:\n  vendors:\n    - name: a\n"
         ("m: [\n", "not valid YAML: line"),
         ("m:\n  vendors:\n    - url: x\n", "line 3: a vendor of m has no name"),
         (f"{ENTRY}    - name: a\n", "listed twice"),
-        (f"{ENTRY}  trials: 5\n", "line 4: trials stands beside `vendors:`"),
+        (f"{ENTRY}  trials: 5\n", "line 4: trials is next to `vendors:`"),
         (f"{ENTRY}      is_baseline: true\n    - {{name: b, is_baseline: true}}\n", "2 vendors are marked as its base"),
         (f"{ENTRY}      trials: 2\n      trials: 3\n", "line 5: trials is given twice (first: line 4)"),
         (f"{ENTRY}      colour: red\n", "line 4: unknown key 'colour'"),

@@ -200,7 +200,7 @@ VOID = "strong answered in place of the run's model"
 def test_a_void_row_is_not_compared_and_the_gate_for_regressions_says_why(write) -> None:
     run = {"run_id": "20260102T000000-bbbbbb"}
     before, cheat = write("a", {1: scores(1.0)}), write("b", {1: scores(1.0)}, VOID, **run)
-    line = f"the row of b in {cheat} is void, so that it is not compared: {VOID}"
+    line = f"the row of b in {cheat} is void, so it is not compared: {VOID}"
     with pytest.raises(UsageError, match=re.escape(line)):
         compared(before, cheat)
     beside = compared(before, cheat, write("c", {1: scores(1.0)}, **run))
@@ -280,7 +280,7 @@ def test_a_run_that_lacks_trials_is_refused_unless_that_is_accepted(store: str) 
     states = [(document[side]["status"], document[side]["missing"]) for side in ("baseline", "candidate")]
     assert states == [("finished", 0), ("incomplete", 1)]
     assert f"INCOMPLETE: {lacks}" in text(found)
-    with pytest.raises(UsageError, match="have measured no task in common yet"):
+    with pytest.raises(UsageError, match="have no measured task in common yet"):
         compared(ours, f"{EMPTY}/langgraph", store=store, allow_incomplete=True)
 
 

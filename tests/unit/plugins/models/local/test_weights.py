@@ -50,7 +50,7 @@ def test_parts_in_packages_are_put_together_once_and_never_run(parts: Path) -> N
 
 def test_parts_that_are_not_the_known_ones_are_refused_and_leave_no_file(parts: Path, tmp_path: Path) -> None:
     install(parts, "tiny-part-2", "1.0", "part02.bin", b"something else")
-    with pytest.raises(DataError, match="the packages of local:tiny are not the ones that are known"):
+    with pytest.raises(DataError, match="the packages of local:tiny are not the expected ones"):
         find_weights("tiny").whole()
     assert [path.suffix for path in (tmp_path / "weights").iterdir()] in ([], [".lock"])
 

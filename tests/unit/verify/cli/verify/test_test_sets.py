@@ -53,5 +53,5 @@ def test_the_requests_of_suites_are_written_to_a_file_once(tmp_path: Path) -> No
     arguments = ["--suite", "leaks", "--write-test-set", str(tmp_path / "leaks.jsonl")]
     assert CliRunner().invoke(command, arguments).exit_code == 0
     assert json.loads((tmp_path / "leaks.jsonl").read_bytes().split(b"\n")[0])["suite"]["name"] == "leaks"
-    assert "is there already" in CliRunner().invoke(command, arguments).output
+    assert "already exists" in CliRunner().invoke(command, arguments).output
     assert "name one" in CliRunner().invoke(command, arguments[2:]).output
