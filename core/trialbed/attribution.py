@@ -243,6 +243,8 @@ def attribute(
                 at = bisect_right(begins, call.started) if call else len(begins)
             lost = find_forgotten(result.wire, at, json_leaves(aligned.gold.arguments))
             reason, forgotten = lost or (reason, ())
+            if stage == "not called" and at <= len(result.wire.turns) and not result.wire.of_turn(at).model_calls:
+                reason = f"{SILENT} in turn {at}"
         shown = one_line(reason, MAX_REASON) or ("no reason is given" if stage else "")
         is_by_framework = stage == "not made" or reason.startswith(BY_FRAMEWORK)
         requests = forgotten or (_requests(result, call) if is_by_framework and reason != UNSEEN else ())

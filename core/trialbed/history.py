@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import accumulate, islice
+from itertools import accumulate, islice, takewhile
 from typing import Any, Literal, NamedTuple
 
-from trialbed.evidence import Passages, carries
+from trialbed.evidence import Passages
 from trialbed.identity import once_for
 from trialbed.records import Json, ModelCall, WireLog
 from trialbed.texts import json_leaves, number_of, one_line
@@ -58,7 +57,7 @@ class TurnHistory:
         rewritten: messages with their words in another form, such as inside of another message.
         reordered: messages that stand before an earlier one.
         added: messages from neither earlier turns nor the user's new one, such as a summary.
-        prompt: the system prompt, compared with turn 1; ``without policy`` if no request of the turn has the task's.
+        prompt: the system prompt, compared with turn 1; ``without policy`` if the request does not have the task's.
         asked: whether the request has the user's message.
         extra: requests of the turn outside of the conversation, as for a memory or a summary.
         at_limit: whether the turn ended at the limit of requests.
@@ -136,8 +135,9 @@ class _Message(NamedTuple):
             leaves = json_leaves(lenient_json(arguments, arguments))
             yield from (_words(str(leaf)) for leaf in islice(leaves, MOST_VALUES) if not isinstance(leaf, bool | None))
 
-    def says(self, value: str) -> bool:
-        return carries(" ".join((self.text, *(arguments for _, arguments in self.calls))), value)
+    @property
+    def texts(self) -> list[str]:
+        return [self.text, *(arguments for _, arguments in self.calls)]
 
 
 class _Request:
@@ -145,7 +145,7 @@ class _Request:
 
     def __init__(self, call: ModelCall, request: ModelRequest) -> None:
         self.call = call
-        self.has_tools = bool(request.tools)
+        self.tools = frozenset(tool.name for tool in request.tools)
         self.prompts = tuple(_words(message.text) for message in request.messages if message.role in PROMPTS)
         self.messages = [_plain(message) for message in request.messages if message.role not in PROMPTS]
 
@@ -157,7 +157,10 @@ class _Request:
     def goes_on(self, other: _Request) -> bool:
         """Return whether another request belongs to the same agent's conversation."""
         begins = self.messages[:1] == other.messages[:1]
-        return self.prompts == other.prompts and (other.has_tools == self.has_tools or begins)
+        if self.prompts == other.prompts:
+            return begins or bool(other.tools) == bool(self.tools)
+        # A prompt may say what time it is.
+        return begins and other.tools == self.tools and _are_alike("".join(self.prompts), "".join(other.prompts))
 
     def conversation(self) -> list[_Message]:
         """Return the messages, and the model's answer behind them."""
@@ -177,7 +180,7 @@ def read_history(wire: WireLog, policy: str = "") -> tuple[TurnHistory, ...]:
     for call, request in _conversations(wire) if begins else ():
         if request is not None:
             turns[bisect_right(begins, call.started)].append(_Request(call, request))
-    offers = any(request.has_tools for requests in turns.values() for request in requests)
+    offers = any(request.tools for requests in turns.values() for request in requests)
     found: list[TurnHistory] = []
     before, first, left = list[_Message](), None, MOST_SEARCHED
     texts = [_words(turn.text) for turn in wire.turns]
@@ -186,13 +189,13 @@ def read_history(wire: WireLog, policy: str = "") -> tuple[TurnHistory, ...]:
         usages = filter(None, map(estimated_usage, own))
         tokens, at_limit = sum(usage.prompt_tokens for usage in usages), wire.turns[number - 1].at_limit
         turn = TurnHistory(number, len(own), tokens, at_limit=at_limit)
-        main = next((one for one in turns[number] if one.has_tools or not offers), None)
+        main = next((one for one in turns[number] if one.tools or not offers), None)
         if main is not None:
             first = first or main
             line = [one for one in turns[number] if main.goes_on(one)]
             findings, left = _compare(before, main, texts[:number], left)
             prompt = _prompt(first.prompts, main.prompts)
-            if prompt != "lost" and not any(one.has(policy) for one in turns[number]):
+            if prompt != "lost" and not main.has(policy):
                 prompt = "without policy"
             turn = replace(turn, **findings, prompt=prompt, extra=len(turns[number]) - len(line))
             before = line[-1].conversation()
@@ -281,12 +284,7 @@ def _match(before: Sequence[_Message], now: Mapping[int, _Message]) -> dict[int,
     if not is_moved:
         return places
     if len(before) * len(now) <= MOST_ALIGNED:
-        from difflib import SequenceMatcher  # most histories keep their order
-
-        numbers = list(now)
-        found = SequenceMatcher(None, before, list(now.values()), autojunk=False).get_matching_blocks()
-        aligned = {one.a + at: numbers[one.b + at] for one in found for at in range(one.size)}
-        places = max(places, aligned, key=len)
+        places = _align(before, now)
     free = {place: now[place] for place in sorted(now.keys() - set(places.values()))}
     for place in reversed(range(len(before))):
         if place not in places and (at := [one for one, message in free.items() if message == before[place]]):
@@ -295,10 +293,42 @@ def _match(before: Sequence[_Message], now: Mapping[int, _Message]) -> dict[int,
     return places
 
 
+def _align(before: Sequence[_Message], now: Mapping[int, _Message]) -> dict[int, int]:
+    """Return the places of a longest common subsequence."""
+    lengths, numbers = [[0] * (len(now) + 1)], list(now)
+    for message in before:
+        row = [0]
+        for at, other in enumerate(now.values()):
+            row.append(lengths[-1][at] + 1 if message == other else max(lengths[-1][at + 1], row[-1]))
+        lengths.append(row)
+    places, first, second = dict[int, int](), len(before), len(now)
+    while first and second:
+        if before[first - 1] == now[numbers[second - 1]]:
+            first, second = first - 1, second - 1
+            places[first] = numbers[second]
+        elif lengths[first - 1][second] >= lengths[first][second - 1]:
+            first -= 1
+        else:
+            second -= 1
+    return places
+
+
 def _find(whole: str, part: str, begin: int, least: int) -> int:
-    """Return the index of a part from ``begin`` on, else before it, but not before ``least``; -1 if it is not found."""
-    at = whole.find(part, max(begin, least))
-    return at if at >= 0 else whole.find(part, least, begin + len(part))
+    """Return the index of a part from ``begin`` on, else before it, but not before ``least``; -1 if it is not found.
+
+    Digits of a longer number are not found.
+    """
+    for start, stop in ((max(begin, least), len(whole)), (least, begin + len(part))):
+        at = whole.find(part, start, stop)
+        while at >= 0 and _cuts_number(whole, at, at + len(part)):
+            at = whole.find(part, at + 1, stop)
+        if at >= 0:
+            return at
+    return -1
+
+
+def _cuts_number(whole: str, *ends: int) -> bool:
+    return any(whole[end - 1 : end].isdigit() and whole[end : end + 1].isdigit() for end in ends)
 
 
 def find_forgotten(wire: WireLog, turn: int, values: Iterable[Json]) -> tuple[str, tuple[int, int]] | None:
@@ -316,9 +346,8 @@ def find_forgotten(wire: WireLog, turn: int, values: Iterable[Json]) -> tuple[st
     now = [(number, request) for at, number, request in numbered if at == turn and request is not None]
     if len(now) < max(1, sum(at == turn for at, _, _ in numbered)):
         return None
-    leaves = {str(leaf) for _, request in now for leaf in json_leaves(dict(request.prompt))}
-    # A denied value is there too, and so is one that JSON within a text has escaped.
-    shown = Passages([*leaves, *(_ESCAPES.sub(_unescape, leaf) for leaf in leaves if "\\" in leaf)])
+    # Not the tools: values of their schemas are nothing that the user said.
+    shown = Passages({text for _, request in now for message in request.messages for text in _plain(message).texts})
     earlier: dict[_Message, int] = {}
     for at, number, request in reversed(numbered):
         for message in map(_plain, request.messages) if at < turn and request is not None else ():
@@ -326,11 +355,11 @@ def find_forgotten(wire: WireLog, turn: int, values: Iterable[Json]) -> tuple[st
     for value in islice(values, MOST_VALUES):
         text = "" if value is None or isinstance(value, bool) else str(value)
         if text and not shown.mention(text):
-            having = [message for message in earlier if message.says(text)]
+            having = [message for message in earlier if Passages(message.texts).mention(text)]
             if having:
                 message = next((one for one in having if one.role != "assistant"), having[0])
-                where = f"{text!r} is in request {earlier[message]} ({message.excerpt}), and in none of turn {turn}"
-                return f"{FORGOTTEN}: {where}", (earlier[message], now[0][0])
+                where = f"in request {earlier[message]} ({message.excerpt}), and in no message of turn {turn}"
+                return f"{FORGOTTEN}: {text!r} is {where}", (earlier[message], now[0][0])
     return None
 
 
@@ -338,7 +367,7 @@ def find_leaked(wire: WireLog, said: set[str]) -> list[str]:
     """Return the messages in the first request that are from earlier conversations of the agent.
 
     Args:
-        said: the messages and answers of these conversations; those of this one are added.
+        said: the messages, answers and results of tools of these conversations; those of this one are added.
     """
     request = recorded_request(wire.model_calls[0]) if wire.turns and wire.model_calls else None
     if request is None:
@@ -346,6 +375,8 @@ def find_leaked(wire: WireLog, said: set[str]) -> list[str]:
     texts = [" ".join(text.split()) for turn in wire.turns for text in (turn.text, turn.answer or "")]
     sent = [_plain(message) for message in request.messages if message.role not in PROMPTS]
     leaked = [one.excerpt for one in sent if one.text in said and one.text != texts[0]]
+    last = recorded_request(wire.model_calls[-1])
+    texts += [_plain(message).text for message in (last.messages if last else ()) if message.role == "tool"]
     # Examples that each request begins with are not from a conversation, even if the model repeats them.
     said.update(set(filter(None, texts)).difference(one.text for one in sent if one.text != texts[0]))
     return leaked
@@ -357,9 +388,9 @@ def is_only_instructed(wire: WireLog, turn: int, value: str) -> bool:
     given = {one.text for _, request in read[:1] for one in map(_plain, request.messages) if one.role in PROMPTS}
     begins, ends = wire.span_of_turn(turn)
     now = next((request for started, request in read if begins <= started < ends), None)
-    shown = map(_plain, now.messages) if now else ()
-    said = (message.says(value) for message in shown if message.text not in given)
-    return any(carries(text, value) for text in given) and not any(said)
+    shown = [one for one in map(_plain, now.messages) if one.text not in given] if now else []
+    said = Passages(text for message in shown for text in message.texts)
+    return Passages(given).mention(value) and not said.mention(value)
 
 
 def _conversations(wire: WireLog) -> Iterator[tuple[ModelCall, ModelRequest | None]]:
@@ -376,11 +407,18 @@ def _conversations(wire: WireLog) -> Iterator[tuple[ModelCall, ModelRequest | No
 
 
 def _prompt(first: Sequence[str], now: Sequence[str]) -> Prompt:
-    if first and not now:
+    if any(first) and not any(now):
         return "lost"
     if len(set(now)) < len(now):
         return "repeated"
     return "kept" if tuple(now) == tuple(first) else "changed"
+
+
+def _are_alike(one: str, other: str) -> bool:
+    """Return whether two texts begin and end with four fifths of the longer one."""
+    ends = ((one, other), (one[::-1], other[::-1]))
+    same = sum(1 for both in ends for _ in takewhile(lambda pair: pair[0] == pair[1], zip(*both, strict=False)))
+    return 5 * same >= 4 * max(len(one), len(other))
 
 
 def _is_new(message: _Message) -> bool:
@@ -397,11 +435,5 @@ def _words(text: str) -> str:
     """Return a text without spacing, quotes and backslashes, which makes texts within texts comparable."""
     return "".join(text.replace("\\n", " ").split()).translate(_DROPPED)
 
-
-def _unescape(found: re.Match[str]) -> str:
-    return str(lenient_json(f'"{found[0]}"', " "))
-
-
-_ESCAPES = re.compile(r"(?:\\[nrt]|\\u[0-9a-fA-F]{4})+")
 
 _DROPPED = str.maketrans("", "", "\\\"'`")

@@ -12,7 +12,7 @@ from trialbed.api import evaluate
 from trialbed.catalogs import open_dataset
 from trialbed.contracts import AnswerStatus, Dataset, Judge, Verdict
 from trialbed.drivers import load_driver
-from trialbed.evidence import carries
+from trialbed.evidence import Passages, carries
 from trialbed.files import temporary_folder
 from trialbed.records import Answer, Expected, GoldCall, Query, TrialResult, WireLog
 from trialbed.settings import data_dir as default_folder
@@ -148,10 +148,11 @@ def _guesses(trial: TrialResult) -> Iterator[TaskFinding]:
     for call in trial.wire.model_calls if begins else ():
         request = recorded_request(call) if call.tool_calls else None
         shown = [] if request is None else [str(leaf) for leaf in json_leaves(dict(request.prompt))]
+        passages = Passages(shown)
         for asked in call.tool_calls if shown else ():
             for value in json_leaves(lenient_json(asked.arguments)):
                 text = "" if value is None or isinstance(value, bool) else str(value)
-                if text and not any(carries(one, text) or (text == value and text in one) for one in shown):
+                if text and not passages.mention(text):
                     where = f"turn {bisect_right(begins, call.started)}"
                     problem = f"{asked.tool_name} is expected with {value!r:.60}, and nothing said before shows it"
                     yield TaskFinding(trial.key.query_id, f"{where}: {problem}: an agent has to guess", True)

@@ -8,6 +8,7 @@ from concurrent.futures import Future
 from queue import SimpleQueue
 
 from trialbed.errors import TrialbedError, UsageError
+from trialbed.texts import whole_text
 from trialbed_testing._single import AskUser, SingleTrial, TrialSuite
 from trialbed_testing._trial import ObservedTrial
 
@@ -41,8 +42,8 @@ class OpenConversation(ObservedTrial):
             TrialbedError: the agent gave no answer; the message says why.
         """
         __tracebackhide__ = True
-        if not isinstance(text, str) or not text.strip():
-            raise UsageError(f"say: {text!r:.60} is not text")
+        if not isinstance(text, str) or not text.strip() or whole_text(text) != text:
+            raise UsageError(f"say: {text!r:.60} is not text that UTF-8 can carry")
         if self._running is None:
             with self._suite.turn:
                 self._running = self._start(text, self._ask_user)

@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from functools import partial
-from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, cast
 from unicodedata import category
 
@@ -41,6 +40,11 @@ ASKING = re.compile(
     r"\b(provide|specify|supply|enter|share|missing|tell me|give me|send me|let me know|reply with|could you|can you"
     r"|(i|we)('ll| will)? (need|require)|(is|are) (needed|required)|(confirm|verify) (your|the))\b"
 )
+LISTING = re.compile(r":$|\bfollowing\b")
+"""The end of a question whose list follows, such as "I need:"."""
+
+ITEM = re.compile(r"[-*\u2022]")
+
 OFFERING = re.compile(r"\b((shall|should) (i|we)|(do|would) you (also )?(want|like|prefer|wish))\b")
 CONFIRMING = re.compile(
     r"\b((can|may|could) (i|we)\b(?! (have|get|know|ask|see))|(is|are) (that|this|it|these|you sure)\b|confirm\b"
@@ -62,7 +66,7 @@ NEUTRAL = re.compile(
 )
 """Words of a question that do not say what would be done."""
 
-VALUE = r"[\s#:=-]*(?:(?:id|number|no|code|identifier|is)\b[\s#:.=-]*)*([^\W_][^\s,;?!]*)"
+VALUE = r"[\s#:=\"'(-]*(?:(?:id|number|no|code|identifier|is)\b[\s#:.=-]*)*([^\W_][^\s,;?!]*)"
 """The value after the name of a fact, as in "order number 7"."""
 
 ANY_NOUN = rf"\b(?!(?:{NEUTRAL.pattern})\b)[^\W\d_]+\b{VALUE}(?=\W*$|\W+(?:{NEUTRAL.pattern})\b)"
@@ -86,7 +90,7 @@ class OfferedValue(NamedTuple):
 
     Attributes:
         action: the words for what would be done.
-        sentence: the question; ``before`` is the sentence before it.
+        sentence: the question; ``before`` is the text before it.
     """
 
     action: str
@@ -146,6 +150,7 @@ def scripted_reply(user: User, turns: Sequence[WireTurn], progress: Progress) ->
     """Return the reply of a user who follows rules; the first rule that applies decides."""
     said = _plain((turns[-1].answer or "")[:LONGEST])
     earlier = [turn.text for turn in turns[1:]]
+    user = user.model_copy(update={"knows": {**user.knows, **_corrections(user, earlier)}})
     # A word may come again, but a number only once.
     for cue, text in sorted(user.says.items(), key=lambda item: not item[0].isdecimal()):
         if text not in earlier and _is_due(cue, said, len(turns)):
@@ -177,6 +182,17 @@ def _is_due(cue: str, said: str, answers: int) -> bool:
     return re.search(rf"(?<!\w){re.escape(_plain(cue))}", said) is not None
 
 
+def _corrections(user: User, said: Sequence[str]) -> dict[str, Json]:
+    """Return the facts with numbers to which what the user has said on a cue gave another value."""
+    found = dict[str, Json]()
+    for text in map(_plain, (text for text in user.says.values() if text in said)):
+        for name, fact in user.knows.items():
+            stated = re.search(rf"{_name_pattern(name).pattern}{VALUE}", text)
+            if stated and re.search(r"\d", stated[1]) and re.search(r"\d", _as_text(fact)) and "@" not in stated[1]:
+                found[name] = stated[1].rstrip(".:)\"'")
+    return found
+
+
 def _give(names: Iterable[str], user: User) -> str:
     return " ".join(f"My {_apart(name).lower()} is {_as_text(user.knows[name])}." for name in names)
 
@@ -185,14 +201,22 @@ def _read_questions(said: str, knows: dict[str, Json]) -> tuple[list[str], Offer
     """Return the facts that an answer asks for, the last thing that it offers to do, and whether it asks for others."""
     names = {name: _name_pattern(name) for name in knows}
     asked: dict[str, None] = {}
-    offer, is_unknown = None, False
-    clauses = CLAUSE.split(said)
-    for before, clause in pairwise(["", *clauses]):
-        if not ("?" in clause or ASKING.search(clause) or CONFIRMING.search(clause)):
-            continue
+    offer, is_unknown, is_listed, before = None, False, False, ""
+    # "Please confirm: refund order 9." is one clause, and so is each item of a list with numbers.
+    for clause in CLAUSE.split(re.sub(r"\n\s*\d+[.)]\s", "\n- ", re.sub(r"\bconfirm:\s*", "confirm ", said))):
         named = [name for name, pattern in names.items() if pattern.search(clause)]
         open_ = [name for name in named if not carries(clause, _plain(_as_text(knows[name])))]
         strong, weak = OFFERING.search(clause), CONFIRMING.search(clause)
+        earlier, before = before, f"{before} {clause}"
+        if is_listed and open_:
+            asked |= dict.fromkeys(open_)
+        is_polite = bool(open_) and "please" in clause
+        if not ("?" in clause or ASKING.search(clause) or weak or is_polite):
+            is_listed &= ITEM.match(clause) is not None
+            continue
+        is_listed = ASKING.search(clause) is not None and LISTING.search(clause) is not None
+        if is_listed and not open_:
+            continue
         if HELPING.search(clause) and not open_:
             continue
         # "Which order shall I refund?" and "Would you like to tell me the order?" offer nothing.
@@ -202,11 +226,11 @@ def _read_questions(said: str, knows: dict[str, Json]) -> tuple[list[str], Offer
         elif strong and open_ and clause.startswith(" to ", strong.end()) and ASKING.search(clause, strong.end()):
             strong = None
         if strong:
-            offer = OfferedValue(clause[strong.end() :], clause, before)
-        elif open_ and ("?" in clause or ASKING.search(clause)):
+            offer = OfferedValue(clause[strong.end() :], clause, earlier)
+        elif open_ and ("?" in clause or ASKING.search(clause) or is_polite):
             asked |= dict.fromkeys(open_)
         elif weak:
-            offer = OfferedValue(clause[weak.end() :], clause, before)
+            offer = OfferedValue(clause[weak.end() :], clause, earlier)
         elif IDENTIFIER.search(clause):
             whole = [name for name, pattern in names.items() if pattern.search(said)]
             asked |= dict.fromkeys(whole or (knows if len(knows) == 1 else ()))
@@ -228,7 +252,7 @@ def _reply_to_offer(offer: OfferedValue, user: User) -> Reply:
 
 
 def _misstated(sentence: str, user: User, before: str = "") -> list[str]:
-    """Return the facts to which a sentence, or the one before it, gives a value that the user knows nothing of."""
+    """Return the facts to which a sentence, or the text before it, gives a value that the user knows nothing of."""
     both, wrong = f"{before} {sentence}", []
     facts = {name: _plain(_as_text(value)) for name, value in user.knows.items()}
     numbers = [name for name, fact in facts.items() if re.search(r"\d", fact) and "@" not in fact]

@@ -6,6 +6,7 @@ Portuguese and Dutch. Anything unknown counts as said.
 
 from __future__ import annotations
 
+import json
 import re
 from bisect import bisect_left
 from collections import defaultdict
@@ -189,13 +190,16 @@ def read(text: str) -> Text:
 
 @dataclass(eq=False)
 class Passages:
-    """Ordered texts, read when a value is first looked for and only around its rarest word."""
+    """Ordered texts, read when a value is first looked for and only around its rarest word.
+
+    A value is also found where JSON escapes its characters.
+    """
 
     given: Iterable[str]
 
     @cached_property
     def _texts(self) -> list[Text]:
-        return [read(text) for text in self.given]
+        return [read(text if "\\" not in text else f"{text}\n{_unescaped(text)}") for text in self.given]
 
     def mention(self, value: str, start: int = 0) -> bool:
         """Return whether the value stands in any of the texts, said or denied.
@@ -220,3 +224,10 @@ class Passages:
             for word in text.words:
                 places[word].append(place)
         return places
+
+
+_ESCAPES = re.compile(r'(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))+')
+
+
+def _unescaped(text: str) -> str:
+    return _ESCAPES.sub(lambda found: str(json.loads(f'"{found[0]}"')), text)

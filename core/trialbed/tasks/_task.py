@@ -213,8 +213,9 @@ def _with_turns(query: Query, given: Sequence[str | Turn], where: str, compiled:
     calls = tuple(call for test in tests for call in test.calls)
     if calls and query.states_calls:
         raise UsageError(f"{where}: calls: give them to the turns or to the task, not to both")
-    if query.gold_calls:  # scripted models make them at the end
-        turns[-1] = turns[-1].model_copy(update={"calls": len(query.gold_calls)})
+    # Scripted models do at the end what the whole conversation expects.
+    own = {"calls": turns[-1].calls + len(query.gold_calls), "facts": (*turns[-1].facts, *query.reference_facts)}
+    turns[-1] = turns[-1].model_copy(update=own)
     expected = query.expected
     if stated := [test for test in tests if test.expects_something]:
         whole = expected or Expected()

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from trialbed.evidence import carries
+from trialbed.evidence import Passages, carries
 from trialbed.records import Json, Score, ScoreDescription
 from trialbed.scoring import NOT_OFFERED, ScoreContext, expectations, never_called, scorer
 from trialbed.texts import json_leaves
@@ -154,8 +154,8 @@ def _each_remembered(context: ScoreContext) -> Iterator[tuple[str, bool]]:
     for number, name, leaves, right in sorted(needing, key=itemgetter(0)):
         begin = begins[number - 1] if number <= len(begins) else math.inf
         results = (str(call.response) for call in context.asked if call.accepted and call.started < begin)
-        earlier, own = "\n".join([*texts[: number - 1], *results]), texts[number - 1]
-        values = [value for value in leaves if carries(earlier, value) and not carries(own, value)]
+        earlier, own = Passages([*texts[: number - 1], *results]), Passages([texts[number - 1]])
+        values = [value for value in leaves if earlier.mention(value) and not own.mention(value)]
         if values and not (right and any(is_only_instructed(context.wire, number, value) for value in values)):
             yield f"turn {number}: {name}", right
 
@@ -165,13 +165,18 @@ def _values(arguments: Json) -> list[str]:
 
 
 def _each_call(context: ScoreContext) -> Iterator[tuple[int, AlignedCall]]:
-    """Yield the expected calls with their turns; for a user who answers, it is when they were made, or the last one."""
+    """Yield the expected calls with their turns.
+
+    The turn of a call that the whole conversation expects is the one in which it was made, or the last one.
+    """
     from trialbed.tool_calls import align_gold_calls  # only conversations need it
 
     begins, query = [turn.started for turn in context.wire.turns], context.query
-    if query.user is not None:
+    tests = () if query.expected is None else query.expected.tests
+    if not any(test.calls for test in tests):
+        last = max(len(begins), len(query.turns))
         for one in align_gold_calls(query.gold_calls, context.asked, context.tools).gold if begins else ():
-            yield bisect_right(begins, one.call.started) if one.call else len(begins), one
+            yield bisect_right(begins, one.call.started) if one.call else last, one
         return
     first = 0
     for number, turn in enumerate(query.turns, 1):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from operator import methodcaller
 from types import MappingProxyType
 
-from trialbed.evidence import carries, every_value
+from trialbed.evidence import Passages, carries, every_value
 from trialbed.records import GIVE_UP, Json, LostCall, ScriptedCall
 from trialbed.wire import ModelMessage, ModelRequest, lenient_json
 from trialbed_scripted._scripts import ModelTurn
@@ -259,17 +259,16 @@ def play_turn(policy: Policy, given: PolicyInput, request: ModelRequest, message
     script = [given.script[place] for place in message.places]
     messages = _since(given.messages, message.text)
     own = policy(replace(given, script=script, messages=messages, places=message.places))
-    shown = "\n".join(texts_of(request.messages))
+    shown, told = Passages(texts_of(request.messages)), Passages(message.told)
     expected = [call.arguments for call in script]
     # Compare truncated arguments, too: they may belong to an expected call.
     texts = [(call.name, text) for call in own.calls for text in (call.arguments, f"{call.arguments}}}")]
     made = [(name, arguments) for name, text in texts if (arguments := lenient_json(text)) in expected]
     leaves = [(tool, *leaf) for tool, arguments in made for leaf in _leaves("", arguments)]
-    hidden = [leaf for leaf in leaves if not _is_shown(leaf[-1], shown)]
-    lacking = ((tool, name) for tool, name, value in hidden if any(_is_shown(value, text) for text in message.told))
+    lacking = (leaf for leaf in leaves if not shown.mention(str(leaf[-1])) and told.mention(str(leaf[-1])))
     if (found := next(lacking, None)) is not None:
         return ModelTurn(text=ASK.format(tool=found[0], argument=found[1]))
-    facts = "; ".join(fact for fact in message.facts if carries(shown, fact) and not carries(own.text or "", fact))
+    facts = "; ".join(fact for fact in message.facts if shown.mention(fact) and not carries(own.text or "", fact))
     if own.text == NOTHING_FOUND:
         parts = [f"{facts or NOTED}.", message.request]
     elif str(own.text).startswith(FOUND):
@@ -302,7 +301,3 @@ def _leaves(name: str, value: Json) -> Iterator[tuple[str, Json]]:
             yield from _leaves(name, inner)
     elif isinstance(value, str | int | float) and not isinstance(value, bool):
         yield name, value
-
-
-def _is_shown(value: str | float, text: str) -> bool:
-    return (isinstance(value, str) and value in text) or carries(text, str(value))

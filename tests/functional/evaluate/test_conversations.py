@@ -330,7 +330,7 @@ def test_an_object_that_keeps_an_earlier_conversation_fails() -> None:
     assert {trial.score("sopr_score").value for key, trial in found.items() if key != failed} == {1}
     failure, (begin,) = found[failed].outcome.failure, {"One.", "Two."} - {failed[1]}
     assert failure.kind == "agent"
-    assert failure.message.startswith(f"request 1 has 12 messages of an earlier conversation (first: user: {begin})")
+    assert failure.message.startswith(f"request 1 has 14 messages of an earlier conversation (first: user: {begin})")
 
 
 def test_a_turn_that_the_step_limit_ended_is_named(capsys: pytest.CaptureFixture[str]) -> None:

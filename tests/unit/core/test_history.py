@@ -180,18 +180,45 @@ def test_blocks_of_messages_are_read() -> None:
     assert (found[1].messages, found[1].is_kept) == (2, True)
 
 
+def test_a_prompt_with_the_time_begins_no_other_conversation() -> None:
+    def at(time: str, moment: float, messages: Any, answer: Any) -> ModelCall:
+        prompt = {"role": "system", "content": f"You are the desk of a shop, and it is {time} now. Be brief."}
+        return request(moment, [prompt, *messages], answer)
+
+    whole = [u(TEXTS[0]), a("Hello."), u(TEXTS[1]), a("Noted.")]
+    calls = (at("9:00", 0.1, whole[:1], whole[1]), at("9:01", 1.1, whole[:3], whole[3]))
+    found = read_history(wire(TEXTS, *calls, at("9:02", 2.1, [*whole[2:], u(TEXTS[2])], a("Done."))))
+    assert (found[1].is_kept, found[2].dropped, found[2].prompt, found[2].extra) == (True, 2, "changed", 0)
+
+
+def test_one_of_equal_messages_is_dropped_and_nothing_is_moved() -> None:
+    before = [u(TEXTS[0]), a("Yes."), u(TEXTS[1]), a("Yes."), u(TEXTS[0]), a("Yes.")]
+    for place in range(6):
+        kept = [one for at, one in enumerate(before) if at != place]
+        calls = (request(0.1, before[:1], a("Yes.")), request(1.1, before[:5], a("Yes.")))
+        found = read_history(wire([TEXTS[0], TEXTS[1], "Last."], *calls, request(2.1, [*kept, u("Last.")], a("Done."))))
+        assert (found[2].dropped, found[2].reordered) == (1, 0), place
+
+
+def test_a_number_is_not_found_within_a_longer_one() -> None:
+    said = [u("7"), a("Noted.")]
+    calls = (request(0.1, said[:1], said[1]), request(1.1, [u("17 characters"), said[1], u("Go on.")], a("Done.")))
+    assert read_history(wire(["7", "Go on."], *calls))[1].dropped == 1
+
+
 def test_a_value_is_forgotten_if_only_earlier_turns_have_it() -> None:
     lost = request(2.1, [S, *WHOLE[3:], u(TEXTS[2])], a("Which order?"))
     assert find_forgotten(wire(TEXTS, *FIRST, lost), 3, [True, "never said", 4711]) is None
     short = request(2.1, [S, WHOLE[5], u(TEXTS[2])], a("Which order?"))
     reason, requests = find_forgotten(wire(TEXTS, *FIRST, short), 3, [4711]) or ("", ())
     assert reason == (
-        "the fact was no longer in the request: '4711' is in request 3 (user: My order is 4711.), and in none of turn 3"
+        "the fact was no longer in the request: "
+        "'4711' is in request 3 (user: My order is 4711.), and in no message of turn 3"
     )
     assert requests == (3, 4)
     in_a_tool = [{"type": "function", "function": {"name": "find_order", "description": "Such as 4711."}}]
     named = request(2.1, [S, u(TEXTS[2])], a("Which order?"), tools=in_a_tool)
-    assert find_forgotten(wire(TEXTS, *FIRST, named), 3, [4711]) is None
+    assert find_forgotten(wire(TEXTS, *FIRST, named), 3, [4711]) is not None
     unreadable = recorded(2.2, "{", "{}")
     assert find_forgotten(wire(TEXTS, *FIRST, short, unreadable), 3, [4711]) is None
 

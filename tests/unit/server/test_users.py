@@ -9,6 +9,7 @@ import pytest
 from trialbed.records import User, WireTurn
 from trialbed_server.users import Progress, scripted_reply
 
+BOTH = "My order is 7. My email is ann@shop.example."
 OPEN = Progress(is_known=True, reached=False, acted=False)
 
 
@@ -35,6 +36,10 @@ def test_a_fact_is_told_where_it_is_asked_for(knows: dict[str, Any], asked: str,
         ("Which order shall I refund?", "asked for order", "My order is 7."),
         ("So that I can go on: for which order would you like a refund?", "asked for order", "My order is 7."),
         ("Would you like to give me your email?", "asked for email", "My email is ann@shop.example."),
+        ("Please provide the following:\n- Order number\n- Email", "asked for order, email", BOTH),
+        ("I need:\n1. your order\n2. your email address", "asked for order, email", BOTH),
+        ("Let me know the details so I can proceed: Order Number, Email.", "asked for order, email", BOTH),
+        ("Order number and email, please.", "asked for order, email", BOTH),
         ("Which colour shall I choose?", "does not know", "I don't know that."),
         ("What shall I do with it?", "repeats the goal", "I want a refund for cup 3."),
         ("If I know which, shall I refund it?", "confirms", "Yes, please."),
@@ -44,7 +49,12 @@ def test_a_fact_is_told_where_it_is_asked_for(knows: dict[str, Any], asked: str,
         ("Shall I refund order number 9?", "corrects order", "No, my order is 7."),
         ("Shall I refund order 17?", "corrects order", "No, my order is 7."),
         ("I can't find the id 8. Is it correct?", "corrects order", "No, my order is 7."),
+        ("I will refund order 9. It takes 3 days. Shall I proceed?", "corrects order", "No, my order is 7."),
+        ("To confirm:\n- Order: 9\n\nShall I refund it?", "corrects order", "No, my order is 7."),
+        ('Shall I refund order "9"?', "corrects order", "No, my order is 7."),
         ("I refund order 9, ok?", "asked for order", "My order is 7."),
+        ("Please confirm: refund order 9.", "asked for order", "My order is 7."),
+        ("Please confirm: refund order 7.", "confirms", "Yes, please."),
         ("Shall I refund it to bob@shop.example?", "corrects email", "No, my email is ann@shop.example."),
         ("Do you want a voucher or a refund?", "confirms", "A refund, please."),
         ("Shall I refund order 9 or order 7?", "confirms", "Order 7, please."),
@@ -56,6 +66,18 @@ def test_a_user_confirms_only_what_it_wants(asked: str, why: str, reply: str) ->
     user = User("I want a refund for cup 3.", knows=knows, says={9: "Sorry, it was order 12."})
     found = scripted_reply(user, [WireTurn(started=0.0, text=user.goal, answer=asked)], OPEN)
     assert (found.why, found.text) == (why, reply)
+
+
+def test_a_fact_that_the_user_has_corrected_stays_corrected() -> None:
+    user = User("I want a refund.", knows={"order": 7}, says={1: "Sorry, the order is 8, not 7."})
+    for asked, reply in (
+        ("Which order is it then?", "My order is 8."),
+        ("Shall I refund order 7?", "No, my order is 8."),
+        ("Shall I refund order 8?", "Yes, please."),
+    ):
+        said = [WireTurn(started=float(at), text=text) for at, text in enumerate((user.goal, user.says["1"]))]
+        said[1] = said[1].model_copy(update={"answer": asked})
+        assert scripted_reply(user, said, OPEN).text == reply
 
 
 @pytest.mark.parametrize(
