@@ -358,7 +358,7 @@ def find_forgotten(wire: WireLog, turn: int, values: Iterable[Json]) -> tuple[st
             having = [message for message in earlier if Passages(message.texts).mention(text)]
             if having:
                 message = next((one for one in having if one.role != "assistant"), having[0])
-                where = f"in request {earlier[message]} ({message.excerpt}), and in no message of turn {turn}"
+                where = f"in request {earlier[message]} ({message.excerpt}), and in none of turn {turn}"
                 return f"{FORGOTTEN}: {text!r} is {where}", (earlier[message], now[0][0])
     return None
 

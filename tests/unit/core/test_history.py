@@ -212,8 +212,7 @@ def test_a_value_is_forgotten_if_only_earlier_turns_have_it() -> None:
     short = request(2.1, [S, WHOLE[5], u(TEXTS[2])], a("Which order?"))
     reason, requests = find_forgotten(wire(TEXTS, *FIRST, short), 3, [4711]) or ("", ())
     assert reason == (
-        "the fact was no longer in the request: "
-        "'4711' is in request 3 (user: My order is 4711.), and in no message of turn 3"
+        "the fact was no longer in the request: '4711' is in request 3 (user: My order is 4711.), and in none of turn 3"
     )
     assert requests == (3, 4)
     in_a_tool = [{"type": "function", "function": {"name": "find_order", "description": "Such as 4711."}}]
