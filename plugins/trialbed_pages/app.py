@@ -238,9 +238,8 @@ class _Pages:
         chosen: GridFilter = CHOICE,
     ) -> str:
         run = self._open().run(run_id)
-        found = _trial(run, framework, query, repeat, attempt)
-        grid = self._grid(run, chosen, PAGE)
-        queries = grid.figures.queries
+        found, queries = _trial(run, framework, query, repeat, attempt), self._cache.queries(run)
+        grid = self._grid(run, chosen, PAGE) if run.record.kind != "endpoints" else None
         page = TrialPage(run, found, queries.get(found.key.query_id) if queries else None)
         return self._render("trial.html", request, run=run, page=page, grid=grid)
 

@@ -175,7 +175,7 @@ def _comparison(found: Document) -> Iterator[Part]:
     open_gates = [one for one in panel.gates if one.finding != "equivalent"]
     deciding = [(one, one.decisive_figure) for one in open_gates]
     if points := [_gate_point(one, found, margin) for one, (found, margin) in deciding if found]:
-        title = f"How far {vendor} is beyond the baseline's own spread, in margins: -1 to 1 is allowed"
+        title = f"How much {vendor} differs, in margins: between the dotted lines is allowed"
         yield IntervalPlot(title, points, zero=0.0, marks=(-1.0, 1.0))
     if entries := [_difference(one.gate.meaning, one.example, found) for one in panel.gates if one.example]:
         yield Disclosures(f"Examples of what differs at {vendor}", entries, [NOTE])
@@ -193,7 +193,7 @@ def _reasons(panel: Panel) -> tuple[list[str], list[str]]:
 
 def _gate_point(one: GateResult, found: Mean, margin: float) -> PlotPoint:
     value, low, high = (end / margin for end in (found.value, found.low, found.high))
-    text = f"{one.finding}: {value:+.2f} [{low:.2f}, {high:.2f}]"
+    text = f"{one.finding}: {value:+.1f} [{low:.1f}, {high:.1f}]"
     value, low, high = (max(-FARTHEST, min(FARTHEST, end)) for end in (value, low, high))
     return PlotPoint(one.gate.meaning, value, low, high, text)
 
