@@ -33,7 +33,7 @@ import psutil
 from trialbed import SYSTEM_PROMPT
 from trialbed.catalogs import open_dataset
 from trialbed.cli.env import chosen_environments
-from trialbed.engine._gold import gold_script
+from trialbed.engine import gold_script
 from trialbed.records import Environment, Limits, ModelEndpoint, TrialKey, TrialRegistration, TrialSpec
 from trialbed_plugins.executors import _worker
 from trialbed_plugins.executors.local import LocalExecutor

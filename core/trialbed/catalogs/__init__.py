@@ -1,9 +1,14 @@
 """Datasets by name, with their queries, and the Apis of catalogs, read when they are needed."""
 
-from trialbed.catalogs._catalog import ApiCatalog
-from trialbed.catalogs._choice import choose_queries
-from trialbed.catalogs._datasets import dataset_driver, known_queries, open_catalog, open_dataset, run_queries
-from trialbed.catalogs._stored import StoredApis
+from trialbed.catalogs._catalog import ApiCatalog, StoredApis
+from trialbed.catalogs._datasets import (
+    choose_queries,
+    dataset_driver,
+    known_queries,
+    open_catalog,
+    open_dataset,
+    run_queries,
+)
 
 __all__ = [
     "ApiCatalog",

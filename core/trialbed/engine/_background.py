@@ -1,12 +1,14 @@
-"""Work that goes on while a body runs, contexts that outlive it, and the search for garbage, which stops."""
+"""What is shared, goes on and is shown while a run lasts."""
 
 from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Hashable, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
 from typing import Any, TypeVar
+
+from trialbed.records import Run, TrialResult
 
 T = TypeVar("T")
 
@@ -60,3 +62,40 @@ def frozen_heap() -> Iterator[None]:
     finally:
         gc.set_threshold(*thresholds)
         gc.unfreeze()
+
+
+LONG = 5.0
+"""Seconds after which a phase of a run names itself."""
+
+Found = TypeVar("Found")
+
+
+class RunProgress:
+    """Follows a run and shows nothing; subclasses override what they show. Every method returns quickly."""
+
+    def begin(self, run: Run, *, total: int, done: int) -> None:
+        """A run begins, or is resumed with ``done`` of its ``total`` trials kept."""
+
+    def advance(self, result: TrialResult) -> None:
+        """A trial has ended and is committed."""
+
+    def again(self, count: int) -> None:
+        """Trials that ended without a measurement, ``count`` of them, are attempted again."""
+
+    def goes_on(self) -> None:
+        """Trials are under way; this is called every few seconds."""
+
+    def end(self) -> None:
+        """No more trials end."""
+
+    def note(self, text: str) -> None:
+        """Something that the user should know, before the run begins or while it waits."""
+
+
+async def say_when_long(say: Callable[[str], None], text: str, work: Awaitable[Found], seconds: float = LONG) -> Found:
+    """Wait for a phase of a run, and say its name when it takes long."""
+    said = asyncio.get_running_loop().call_later(seconds, say, text)
+    try:
+        return await work
+    finally:
+        said.cancel()

@@ -28,14 +28,7 @@ from trialbed.records import (
 from trialbed.store import Store
 from trialbed.tool_calls import examples_of
 
-EXAMPLES: dict[str, Json] = {
-    "string": "example",
-    "number": 1,
-    "integer": 1,
-    "boolean": True,
-    "array": [],
-    "object": {},
-}
+EXAMPLES: dict[str, Json] = {"string": "example", "number": 1, "integer": 1, "boolean": True, "array": [], "object": {}}
 
 
 def gold_script(query: Query, tools: Sequence[ToolSpec]) -> tuple[ScriptedCall, ...]:

@@ -12,14 +12,7 @@ from trialbed.engine._control import ControlClient, new_trial_token
 from trialbed.engine._trial import DUMMY_KEY
 from trialbed.errors import NothingMeasured
 from trialbed.installed import PROJECT_DISTRIBUTION
-from trialbed.models import (
-    HelperModels,
-    check_standing,
-    helper_endpoint,
-    is_at_endpoint,
-    judge_choice,
-    with_endpoint,
-)
+from trialbed.models import HelperModels, check_standing, helper_endpoint, is_at_endpoint, judge_choice, with_endpoint
 from trialbed.records import Json, ModelEndpoint, Query, TrialRegistration
 from trialbed.scoring import (
     CRITERIA_CALIBRATION,
@@ -40,10 +33,7 @@ if TYPE_CHECKING:
 
 @asynccontextmanager
 async def judge_of(
-    helpers: HelperModels,
-    control: ControlClient | None = None,
-    *,
-    own: Judge | None = None,
+    helpers: HelperModels, control: ControlClient | None = None, *, own: Judge | None = None
 ) -> AsyncIterator[Judge]:
     """Open the judge of the settings.
 

@@ -7,18 +7,15 @@ from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
 
-from trialbed.engine._outage import Outage
-from trialbed.engine._progress import RunProgress
+from trialbed.engine._background import RunProgress
+from trialbed.engine._failures import Outage
+from trialbed.engine._spending import Admission
 from trialbed.engine._tools import ToolsNotChosen
 from trialbed.engine._trial import TrialRunner
 from trialbed.errors import NothingMeasured
 from trialbed.records import TrialKey, TrialResult
 from trialbed.store import Commits, Store
-
-if TYPE_CHECKING:
-    from trialbed.engine._spent import Admission
 
 MOST_LOST = 5
 """How often a trial may be lost before the session skips it, because it may be the cause."""

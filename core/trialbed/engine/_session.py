@@ -1,4 +1,4 @@
-"""One session of a run, from its first or resumed trial to its end or interruption."""
+"""A run is locked, created or resumed, and one session of it lasts from its first due trial to its end."""
 
 from __future__ import annotations
 
@@ -6,44 +6,46 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from trialbed.contracts import Executor, Judge, OpenedModel, difference
 from trialbed.drivers import load_driver
-from trialbed.engine._background import Standing, frozen_heap, meanwhile
+from trialbed.engine._background import RunProgress, Standing, frozen_heap, meanwhile, say_when_long
 from trialbed.engine._control import ControlClient
+from trialbed.engine._failures import Outage, watch_endpoint
 from trialbed.engine._gold import make_gold_calls
-from trialbed.engine._helper_use import KeptUse
 from trialbed.engine._judge import judge_duties, judge_of, judge_report
 from trialbed.engine._lanes import Committed, Lanes
-from trialbed.engine._outage import Outage, watch_endpoint
-from trialbed.engine._progress import RunProgress, say_when_long
 from trialbed.engine._server import server
+from trialbed.engine._spending import Admission, KeptUse, check_budget
 from trialbed.engine._tools import RunTools, ToolsNotChosen, prepared_selector
 from trialbed.engine._trial import TrialRunner
-from trialbed.errors import DriverError, NothingMeasured, UsageError
+from trialbed.errors import DataError, DriverError, NothingMeasured, UsageError
 from trialbed.models import HelperModels, helpers_of, run_model
 from trialbed.plugins import installed_listeners
-from trialbed.preparation import Prepared, count_trials, due_trials, executor_options, hidden_paths
-from trialbed.records import (
-    FrameworkInfo,
-    Query,
-    Run,
-    RunStatus,
-    TrialKey,
+from trialbed.preparation import (
+    Prepared,
+    config_digest,
+    count_trials,
+    due_trials,
+    executor_options,
+    find_run,
+    hidden_paths,
+    prices_of,
+    remarks,
+    with_labels_of,
 )
+from trialbed.records import FrameworkInfo, Query, Run, RunStatus, TrialKey
 from trialbed.scoring_process import ScoringProcesses
-from trialbed.store import RunChanges, Store
+from trialbed.store import RunChanges, Store, hold_run, record_run
 from trialbed.views import lost_line
 from trialbed.wire.addresses import split_address
 
 if TYPE_CHECKING:
-    from trialbed.engine._spent import Admission
     from trialbed.live import CallbackServer
-
 
 MEASURED = ("version", "adapter", "adapter_version", "python", "lock_digest", "packages")
 """The fields of an agent's description that must be what they were, wherever it runs; the sandbox may change."""
@@ -127,8 +129,6 @@ class RunSession:
         self._earlier = {info.name: info for info in self.record.frameworks if info.name in ends.current}
         self._outage = Outage(measured=bool(ends.measured), key_variable=options.api_key_env, models=config.models)
         if options.budget is not None:
-            from trialbed.engine._spent import check_budget
-
             check_budget(options, self.record, own_judge=self.prepared.objects.judge is not None)
         answered = {config.cell(framework).model for framework in ends.measured}
         async with self._runner(answered, todo[0][0]) as runner:
@@ -305,8 +305,6 @@ class RunSession:
         prepared, options, objects = self.prepared, self.prepared.options, self.prepared.objects
         simulator, user = options.simulator_model, options.user_model
         if options.budget is not None:
-            from trialbed.engine._spent import Admission
-
             used = partial(self._used.so_far, helpers)
             self._admission = await asyncio.to_thread(Admission, options.budget, self.store, self.record, used)
         async with (
@@ -369,3 +367,59 @@ def _changes(before: FrameworkInfo, now: FrameworkInfo) -> str:
         now.model_copy(update={"packages": tuple(has[name] for name in common)}),
         MEASURED,
     )
+
+
+async def run(
+    prepared: Prepared,
+    *,
+    ambient: bool = False,
+    progress: RunProgress | None = None,
+    committed: Committed | None = None,
+    standing: Standing | None = None,
+) -> Run:
+    """Run or resume a prepared run, until every result is in the store.
+
+    Args:
+        ambient: whether requests without a token belong to the open trial.
+        progress: follows the run.
+        committed: called with trials once they are committed, in a thread.
+        standing: what earlier and later runs of this event loop share with this one; None for a run that is alone.
+
+    Raises:
+        TrialbedError: nothing ran; says why. Trials that had ended before stay in the store.
+    """
+    shown, digest = progress or RunProgress(), config_digest(prepared.config)
+    async with nullcontext(standing) if standing is not None else Standing() as kept:
+        store = await kept.use(prepared.options.store, partial(_opened, prepared.options.store))
+        async with hold_run(store, digest, partial(find_run, store, prepared)) as found:
+            run_ = await asyncio.to_thread(_record, store, prepared, found, digest, shown)
+            for line in prepared.notes:
+                shown.note(line)
+            session = RunSession(prepared, store, run_, shown, ambient=ambient, standing=kept, committed=committed)
+            return await session.run()
+
+
+@asynccontextmanager
+async def _opened(place: str) -> AsyncIterator[Store]:
+    with await asyncio.to_thread(Store.open, place) as store:
+        yield store
+
+
+def _record(store: Store, prepared: Prepared, found: Run | None, digest: str, progress: RunProgress) -> Run:
+    """Return the run to continue, which is the one found or a new one.
+
+    Args:
+        found: the run that the command continues; it is locked.
+    """
+    options = prepared.options
+    if found is not None and options.fresh:
+        store.discard_run(found.run_id)
+        found = None
+    if found is None:
+        with suppress(DataError):  # of another run, which need not keep this one from starting
+            for remark in remarks(store, prepared):
+                progress.note(remark)
+    config = prepared.config if found is None else with_labels_of(found.config, prepared.config)
+    prices = prices_of(options, config, found)
+    own = RunChanges(against=options.against, margin=options.margin, prices=prices)
+    return record_run(store, found, config, digest, tags=options.tags, note=options.note, own=own)

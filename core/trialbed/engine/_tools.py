@@ -12,12 +12,7 @@ from trialbed.contracts import ToolSelector
 from trialbed.drivers import load_driver
 from trialbed.models import HelperModels, helper_endpoint, with_endpoint
 from trialbed.preparation import selector_driver
-from trialbed.records import (
-    Api,
-    Query,
-    Run,
-    ToolSpec,
-)
+from trialbed.records import Api, Query, Run, ToolSpec
 from trialbed.settings import RunSettings
 from trialbed.store import Store
 

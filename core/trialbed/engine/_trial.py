@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, cast
 from trialbed.answers import look_up_claims
 from trialbed.attribution import attribute
 from trialbed.contracts import SYSTEM_PROMPT, Executor, Judge, LostTrial, OpenedModel
-from trialbed.engine._classification import classify
 from trialbed.engine._control import ControlClient, new_trial_token
+from trialbed.engine._failures import classify
 from trialbed.engine._gold import gold_script
 from trialbed.engine._tools import RunTools
 from trialbed.errors import NothingMeasured

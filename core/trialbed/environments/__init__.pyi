@@ -1,6 +1,7 @@
 from ._build import ShowStep as ShowStep
 from ._build import Uv as Uv
 from ._build import UvFailed as UvFailed
+from ._build import failure_reason as failure_reason
 from ._build import find_uv as find_uv
 from ._build import locked_environment as locked_environment
 from ._build import needed_environments as needed_environments
@@ -15,10 +16,12 @@ from ._frameworks import FIRST_PARTY as FIRST_PARTY
 from ._frameworks import FrameworkSpec as FrameworkSpec
 from ._frameworks import adapter_distribution as adapter_distribution
 from ._frameworks import adapter_info as adapter_info
+from ._frameworks import adapter_requirement as adapter_requirement
 from ._frameworks import check_name as check_name
 from ._frameworks import check_wanted as check_wanted
 from ._frameworks import expand_profiles as expand_profiles
 from ._frameworks import install_command as install_command
+from ._frameworks import own_requirement as own_requirement
 from ._frameworks import profiles_of as profiles_of
 from ._frameworks import runs_here as runs_here
 from ._store import BuildRequest as BuildRequest
@@ -28,4 +31,5 @@ from ._store import InstalledEnvironment as InstalledEnvironment
 from ._store import hold_file as hold_file
 from ._store import lock_digest as lock_digest
 from ._store import lock_text as lock_text
+from ._store import locked_version as locked_version
 from ._store import read_lock as read_lock

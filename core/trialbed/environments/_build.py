@@ -29,12 +29,7 @@ from trialbed.environments._distributions import (
     python_id,
     without_credentials,
 )
-from trialbed.environments._frameworks import (
-    FrameworkSpec,
-    check_name,
-    declared_distributions,
-    runs_here,
-)
+from trialbed.environments._frameworks import FrameworkSpec, check_name, declared_distributions, runs_here
 from trialbed.environments._store import (
     HASH,
     LOCK,
@@ -207,11 +202,7 @@ WAITING = ("waiting", "another process is building environments; waiting for it"
 
 
 async def build(
-    store: EnvironmentStore,
-    uv: Uv,
-    framework: FrameworkSpec,
-    lines: tuple[str, ...],
-    show: ShowStep = show_nothing,
+    store: EnvironmentStore, uv: Uv, framework: FrameworkSpec, lines: tuple[str, ...], show: ShowStep = show_nothing
 ) -> tuple[InstalledEnvironment, bool]:
     """Install exact requirements into an environment of their own, or find it installed; return whether it is new.
 

@@ -1,8 +1,8 @@
-from ._answer_key import answer_key as answer_key
-from ._answer_key import unnamed_gold as unnamed_gold
-from ._answer_key import unsourced as unsourced
+from ._findings import answer_key as answer_key
 from ._findings import integrity_findings as integrity_findings
 from ._findings import outside_clock as outside_clock
+from ._findings import unnamed_gold as unnamed_gold
+from ._findings import unsourced as unsourced
 from ._tally import Integrity as Integrity
 from ._tally import IntegrityTally as IntegrityTally
 from ._tally import finding_text as finding_text

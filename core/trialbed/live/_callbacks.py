@@ -117,15 +117,12 @@ class CallbackServer:
         if trial is None or not trial.is_open:
             return web.json_response({"error": "this trial is closed", "response": ""})
         if self._user is not None and "log" in asked:
-            log = await asyncio.to_thread(_read_log, asked["log"], trial.observe)  # it may be long
+            read = WireLog.model_validate_json
+            log = await asyncio.to_thread(lambda: trial.observe(read(asked["log"])))  # it may be long
             trial.asking = asyncio.ensure_future(self._user(log))
             return web.json_response({"text": await trial.asking})
         body = await trial.answer(ApiRef(**asked["api"]), asked["arguments"])
         return web.Response(text=body, content_type="application/json")
-
-
-def _read_log(text: str, observe: Callable[[WireLog], WireLog]) -> WireLog:
-    return observe(WireLog.model_validate_json(text))
 
 
 class _CalledTrial:

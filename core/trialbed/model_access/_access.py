@@ -1,18 +1,149 @@
-"""The one object through which helpers ask a model."""
+"""Access to a model for helpers, within a budget and with a cache of its replies."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+import hashlib
+import json
+import logging
+import sqlite3
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from copy import copy
-from typing import Any, TypeVar
+from pathlib import Path
+from threading import Lock
+from typing import Any, TypeVar, cast
 
 from trialbed.errors import ModelFailed, ModelUnavailable
-from trialbed.model_access._budget import ModelBudget
-from trialbed.model_access._cache import CompletionCache
-from trialbed.records import ModelEndpoint, ModelUse, Usage
+from trialbed.files import make_private_file, make_private_folder
+from trialbed.records import ModelEndpoint, ModelUse, Prices, Usage
+from trialbed.settings import secret_values
+from trialbed.texts import number_of
 from trialbed.wire import ANSWERED, ChatClient, ModelMessage, Reading
 from trialbed.wire.dialects import dialect
+from trialbed.wire.redaction import redact
+
+
+class ModelBudget:
+    """The most that may be asked of a model; safe to share between threads.
+
+    Args:
+        requests: the most requests; None for any number.
+        prices: of the model's tokens, if they are known.
+    """
+
+    def __init__(self, requests: int | None = None, *, prices: Prices | None = None) -> None:
+        self.requests = requests
+        self._prices = prices
+        self._use = ModelUse()
+        self._lock = Lock()
+
+    @property
+    def use(self) -> ModelUse:
+        """The requests so far."""
+        return self._use
+
+    def take_request(self) -> None:
+        """Count a request that is about to be sent.
+
+        Raises:
+            ModelUnavailable: the budget is used up.
+        """
+        with self._lock:
+            if self.requests is not None and self._use.requests >= self.requests:
+                raise ModelUnavailable(
+                    f"the budget of {number_of(self.requests, 'request')} is used up; raise --max-helper-requests, or "
+                    "leave it out"
+                )
+            self._use = self._use.model_copy(update={"requests": self._use.requests + 1})
+
+    def add_tokens(self, usage: Usage) -> None:
+        """Count the tokens of an answer."""
+        cost = None if self._prices is None else self._prices.cost(usage)
+        with self._lock:
+            use = self._use
+            total = use.cost if cost is None else (use.cost or 0.0) + cost
+            self._use = use.model_copy(update={"usage": use.usage + usage, "cost": total})
+
+    def add_unreported(self) -> None:
+        """Count an answer without a reported number of tokens."""
+        with self._lock:
+            self._use = self._use.model_copy(update={"unreported": self._use.unreported + 1})
+
+    def add_cached(self) -> None:
+        """Count a reply that came from the cache."""
+        with self._lock:
+            self._use = self._use.model_copy(update={"cached": self._use.cached + 1})
+
+
+log = logging.getLogger("trialbed.model_access")
+
+PATIENCE = 10.0
+"""Seconds to wait for another process that writes."""
+
+
+class CompletionCache:
+    """Replies in a file, found again by the whole request and the endpoint that it went to.
+
+    Many threads and processes may use one file. A file that cannot be read or written is reported once in the log, and
+    nothing is found in it.
+
+    Args:
+        path: the file, which is made with its folder if it does not exist; ``:memory:`` keeps the replies in this
+            object only.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self._path = str(path)
+        self._lock = Lock()
+        self._connection: sqlite3.Connection | None = None
+        self._broken = False
+
+    def find(self, origin: str, request: Mapping[str, Any]) -> str | None:
+        """Return the reply to this request, if it is kept."""
+        rows = self._run("SELECT reply FROM replies WHERE digest = ?", (_digest(origin, request),))
+        return str(rows[0][0]) if rows else None
+
+    def keep(self, origin: str, request: Mapping[str, Any], reply: str) -> None:
+        """Keep a reply, unless there is one already. Secrets of this process's environment are masked in it."""
+        text = redact(reply, secret_values()).encode(errors="replace").decode()
+        self._run("INSERT OR IGNORE INTO replies (digest, reply) VALUES (?, ?)", (_digest(origin, request), text))
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+            self._connection = None
+
+    def _run(self, statement: str, values: tuple[str, ...]) -> list[Any]:
+        with self._lock:
+            if self._broken:
+                return []
+            try:
+                with self._open() as connection:
+                    return connection.execute(statement, values).fetchall()
+            except (sqlite3.Error, OSError) as error:
+                self._broken = True
+                log.warning("%s: the cache of completions is not used: %s", self._path, error)
+                return []
+
+    def _open(self) -> sqlite3.Connection:
+        if self._connection is None:
+            if self._path != ":memory:":
+                make_private_folder(Path(self._path).parent)
+                make_private_file(Path(self._path))
+            self._connection = sqlite3.connect(self._path, timeout=PATIENCE, check_same_thread=False)
+            self._connection.execute("PRAGMA journal_mode=WAL")
+            self._connection.execute(
+                "CREATE TABLE IF NOT EXISTS replies (digest TEXT PRIMARY KEY, reply TEXT NOT NULL)"
+            )
+        return self._connection
+
+
+def _digest(origin: str, request: Mapping[str, Any]) -> str:
+    text = json.dumps([origin, request], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
 
 Messages = Sequence[Mapping[str, Any]]
 T = TypeVar("T")
@@ -222,10 +353,7 @@ class ModelAccess:
         if self._client is None:
             endpoint = self.endpoint
             self._client = ChatClient(
-                endpoint.base_url,
-                endpoint.api_key or None,
-                timeout=self._timeout,
-                spoken=endpoint.dialect,
+                endpoint.base_url, endpoint.api_key or None, timeout=self._timeout, spoken=endpoint.dialect
             )
         return self._client
 
@@ -270,3 +398,39 @@ def _text(reading: Reading) -> str:
 
 def _kind(reading: Reading) -> str | None:
     return reading.problem.kind if reading.problem else None
+
+
+class RelayedModel(ModelAccess):
+    """A model that is asked elsewhere. Its replies are read here.
+
+    Args:
+        ask: calls a method of the other access.
+    """
+
+    def __init__(self, endpoint: ModelEndpoint, ask: Callable[..., Awaitable[Any]]) -> None:
+        super().__init__(endpoint)
+        self._ask = ask
+
+    async def kept_reply(self, request: dict[str, Any], schema: Mapping[str, Any] | None) -> str | None:
+        """Return the reply that is kept for a request."""
+        return cast("str | None", await self._ask("kept_reply", request, schema))
+
+    async def count_kept(self) -> None:
+        """Count a kept reply that was used."""
+        await self._ask("count_kept")
+
+    async def keep_reply(self, request: dict[str, Any], schema: Mapping[str, Any] | None, reply: str) -> None:
+        """Keep the reply to a request."""
+        await self._ask("keep_reply", request, schema, reply)
+
+    async def reply(self, request: dict[str, Any], schema: Mapping[str, Any] | None) -> str:
+        """Have a request sent, and return the text of its reply.
+
+        Raises:
+            ModelFailed: as the other access.
+        """
+        return cast("str", await self._ask("reply", request, schema))
+
+    def copy(self) -> ModelAccess:
+        """Return this access, since it has no connections."""
+        return self

@@ -164,12 +164,7 @@ def with_labels(options: RunOptions, live: Collection[str], commands: Mapping[st
         name: replace(setup, agent=named.get(setup.agent, setup.agent)) for name, setup in options.columns.items()
     }
     return replace(
-        options,
-        frameworks=(*labels, *commands),
-        environments=environments,
-        commands=declared,
-        columns=columns,
-        **once,
+        options, frameworks=(*labels, *commands), environments=environments, commands=declared, columns=columns, **once
     )
 
 

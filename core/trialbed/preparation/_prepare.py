@@ -16,15 +16,8 @@ from trialbed.errors import UsageError
 from trialbed.models import choose_cache, helpers_of, judge_choice, model_info, with_endpoint
 from trialbed.plugin_files import given_files, lacks_parameter
 from trialbed.preparation._configuration import run_config
-from trialbed.preparation._options import (
-    NO_OBJECTS,
-    Prepared,
-    RunObjects,
-    RunOptions,
-    check_executor,
-    with_labels,
-)
-from trialbed.preparation._trials import count_trials, trial_seed
+from trialbed.preparation._continuation import count_trials, trial_seed
+from trialbed.preparation._options import NO_OBJECTS, Prepared, RunObjects, RunOptions, check_executor, with_labels
 from trialbed.prices import given_prices, model_prices, read_amount
 from trialbed.records import Prices, Query, Run, RunConfig, TrialKey
 from trialbed.scoring import RULE

@@ -27,7 +27,6 @@ class Commits:
 
     Args:
         committed: called for each trial once it is committed, in the order they ended.
-        gathering: seconds.
         most: how many may wait to be committed.
         masked: whether secrets are already masked in the trials.
         after: called with trials once they are committed, in a thread, before ``committed``.
@@ -37,7 +36,6 @@ class Commits:
     run_id: str
     committed: Callable[[TrialResult], None]
     _: KW_ONLY
-    gathering: float = GATHERING
     most: int = MOST
     masked: bool = False
     after: Callable[[Sequence[TrialResult]], object] | None = None
@@ -89,7 +87,7 @@ class Commits:
             while self._is_open:
                 await self._wake.wait()
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(self.gathering):
+                    async with asyncio.timeout(GATHERING):
                         await self._hurry.wait()
                 await self._commit()
         finally:

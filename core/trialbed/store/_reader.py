@@ -9,10 +9,8 @@ from itertools import islice
 from trialbed.errors import DataError, UsageError
 from trialbed.records import Run, RunKind, RunStatus
 from trialbed.settings import store_file
-from trialbed.store._database import open_database
-from trialbed.store._lock import is_held
-from trialbed.store._runs import fits
-from trialbed.store._store import Store
+from trialbed.store._database import is_held, open_database
+from trialbed.store._store import Store, fits
 from trialbed.store._stored import StoredRun
 
 RECORDED: dict[RunStatus, tuple[RunStatus, ...]] = {"interrupted": ("running",)}

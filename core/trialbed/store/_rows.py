@@ -1,20 +1,23 @@
-"""Convert records to rows and back, with their JSON and the statements that insert them."""
+"""Records as rows, the statements that insert them, and bodies, each stored once under its digest."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Sequence
 from datetime import datetime
 from functools import lru_cache
 from operator import itemgetter
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 from pydantic_core import from_json, to_json
-from sqlalchemy import Connection, Dialect, Table
+from sqlalchemy import CompoundSelect, Connection, Dialect, Select, Table, delete, select, union
+from zlib_ng import zlib_ng
 
 from trialbed.errors import DataError
 from trialbed.records import Record
+from trialbed.store._database import blobs, calls, gold_answers, selections
 
 R = TypeVar("R", bound=Record)
 
@@ -104,32 +107,67 @@ def _statement(dialect: Dialect, table: Table, only_new: bool) -> tuple[str, Seq
     return f"{compiled.string}{' ON CONFLICT DO NOTHING' if only_new else ''}", compiled.positiontup
 
 
-class TrialNumbers(NamedTuple):
-    """Numbers of a trial that are counted when it is stored, each in a column; None if a number is not known."""
+LEVEL = 1
+"""The fastest level. Conversations are so repetitive that slower levels gain little."""
 
-    requests: int  # requests to the model
-    request_errors: int  # failed ones
-    unreported: int  # answers of the model without a report of their tokens
-    prompt_tokens: int
-    completion_tokens: int
-    recorded_requests: int  # requests that got a recorded answer
-    recorded_tokens: int  # as these answers report them
-    invalid_calls: int  # calls that the model sent and that cannot be made
-    truncated: int  # answers of the model that were cut at a limit of tokens
-    text_calls: int  # calls that the model wrote as text
-    refused: int  # requests past a limit of the trial
-    lost_calls: int  # calls that the framework's offer made impossible
-    filled: int  # optional arguments that had to be made up
-    api_calls: int
-    api_errors: int
-    cached_calls: int
-    waited: float  # seconds spent waiting for the endpoint, or repeating requests
-    translated: int  # requests that the endpoint was asked in another dialect
-    cost: float | None  # US dollars
-    invented_claims: int  # calls that the agent claims and never made
-    unreported_claims: int  # calls that it made and does not claim
-    unasked_claims: int  # calls that no answer of the model asked for
-    claimed_tokens: float | None = None
-    observed_tokens: float | None = None
-    claimed_turns: float | None = None
-    observed_turns: float | None = None
+UNCOMPRESSED = 1024
+"""Bodies of up to this many bytes are not compressed, because it would take most of the time of storing them and gain
+next to nothing.
+"""
+
+
+Bodies = dict[str, bytes]
+"""The bodies of one transaction by their digests."""
+
+
+def add_body(bodies: Bodies, text: str) -> str:
+    """Add a body to others; returns its digest."""
+    body = text.encode("utf-8", "surrogatepass")
+    digest = hashlib.sha256(body).hexdigest()
+    bodies[digest] = body
+    return digest
+
+
+def insert_bodies(connection: Connection, bodies: Bodies) -> None:
+    """Write the bodies that the store does not have yet; a query for them would take longer."""
+    rows = [
+        {"digest": digest, "body": zlib_ng.compress(body, LEVEL if len(body) > UNCOMPRESSED else 0)}
+        for digest, body in sorted(bodies.items())  # one order for all writers prevents deadlocks
+    ]
+    insert(connection, blobs, rows, only_new=True)
+
+
+def read_bodies(connection: Connection, digests: Select[Any] | CompoundSelect[Any]) -> dict[str, str]:
+    """Return the bodies with these digests.
+
+    Raises:
+        DataError: a body does not have its digest.
+    """
+    chosen = select(blobs.c.digest, blobs.c.body).where(blobs.c.digest.in_(digests))
+    return {digest: unpack_body(digest, compressed) for digest, compressed in connection.execute(chosen)}
+
+
+def unpack_body(digest: str, compressed: bytes) -> str:
+    """Return the text of a body.
+
+    Raises:
+        DataError: it does not have this digest.
+    """
+    try:
+        body = zlib_ng.decompress(compressed)
+    except zlib_ng.error as error:  # type: ignore[misc]  # its stub declares it as an instance
+        raise DataError(f"the store's body {digest} is damaged ({error}); restore a copy of the store") from error
+    if hashlib.sha256(body).hexdigest() != digest:
+        raise DataError(f"the store's body {digest} was changed; restore a copy of the store")
+    return body.decode("utf-8", "surrogatepass")
+
+
+def delete_orphans(connection: Connection) -> None:
+    """Drop the bodies that nothing refers to any more."""
+    used = union(
+        select(calls.c.request).where(calls.c.request.is_not(None)),
+        select(calls.c.response).where(calls.c.response.is_not(None)),
+        select(selections.c.tools),
+        select(gold_answers.c.answer),
+    )
+    connection.execute(delete(blobs).where(blobs.c.digest.not_in(used)))

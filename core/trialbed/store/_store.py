@@ -1,36 +1,137 @@
-"""The store as the engine uses it, and the run in it that a command continues or begins."""
+"""The store as the engine uses it, with its runs as rows, and the run that a command continues or begins."""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import secrets
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, asynccontextmanager, contextmanager
+from datetime import UTC, datetime
 from itertools import islice
-from typing import Any, Self, Unpack
+from typing import Any, Self, TypedDict, Unpack
 
 from sqlalchemy import Connection, Table, delete, select, update
 from sqlalchemy.exc import IntegrityError
 
 from trialbed.errors import DataError
+from trialbed.installed import installed_packages
 from trialbed.records import (
     Annotation,
+    EndpointInfo,
+    FrameworkInfo,
     GoldAnswer,
+    HelperUse,
+    Json,
+    Prices,
     Run,
     RunConfig,
+    RunStatus,
     Score,
+    ScoreDescription,
     ToolSpec,
     TrialKey,
     TrialResult,
+    framework_name,
 )
 from trialbed.settings import secret_values
-from trialbed.store._blobs import Bodies, add_body, delete_orphans, insert_bodies, read_bodies
-from trialbed.store._database import Database, compact, open_database
-from trialbed.store._lock import hold
-from trialbed.store._rows import IN_ONE, Rows, decode, decode_record, encode, encode_id, insert
-from trialbed.store._runs import MOST_NAMED, RunChanges, new_run, no_run, read_run, run_row
-from trialbed.store._schema import gold_answers, runs, selections, trials
+from trialbed.store._database import Database, compact, gold_answers, hold, open_database, runs, selections, trials
+from trialbed.store._rows import (
+    IN_ONE,
+    Bodies,
+    Rows,
+    add_body,
+    decode,
+    decode_record,
+    delete_orphans,
+    encode,
+    encode_id,
+    insert,
+    insert_bodies,
+    read_bodies,
+)
 from trialbed.store._trials import AttemptSummary, add_scores, counted_attempts, insert_trials, results_of
 from trialbed.wire.redaction import redact, redaction_of
+
+MOST_NAMED = 5
+"""Runs that a message lists."""
+
+
+class RunChanges(TypedDict, total=False):
+    """The fields of a run that change while it runs, and later; as in ``Run``."""
+
+    status: RunStatus
+    config: RunConfig
+    config_digest: str
+    server_url: str
+    overall_time: float
+    frameworks: tuple[FrameworkInfo, ...]
+    judge: dict[str, Json]
+    scores: dict[str, ScoreDescription]
+    tags: tuple[str, ...]
+    note: str
+    against: str | None
+    margin: float
+    prices: dict[str, Prices]
+    helpers: tuple[HelperUse, ...]
+    endpoints: tuple[EndpointInfo, ...]
+    lost: dict[str, int]
+    on_nodes: bool
+    over_budget: bool
+
+
+def read_run(connection: Connection, run_id: str, *, lock: bool = False) -> Run:
+    """Read the run with this id; with its lock, others cannot change it until the transaction ends."""
+    query = select(runs.c.record).where(runs.c.run_id == run_id)
+    record = connection.scalar(query.with_for_update() if lock else query)
+    if record is None:
+        raise no_run(connection, run_id)
+    return decode_record(Run, record)
+
+
+def no_run(connection: Connection, name: str) -> DataError:
+    """Return the error of a run that the store does not have; it lists others."""
+    newest = connection.execute(select(runs).order_by(runs.c.created.desc()).limit(MOST_NAMED)).all()
+    known = ", ".join(row.run_id for row in newest)
+    found = f"its latest runs are {known}" if known else "it has no runs yet; `bench run` creates one"
+    return DataError(f"the store has no run {name!r}; {found}")
+
+
+def fits(config: RunConfig, framework: str | None, model: str | None, dataset: str | None) -> bool:
+    """Return whether a run is of this framework, model and dataset; None is any."""
+    labels = {label for own in config.frameworks for label in (own, framework_name(own))}
+    return (
+        (framework is None or framework in labels)
+        and (model is None or model in config.models)
+        and (dataset is None or dataset in (config.dataset, config.named_dataset, config.test_set))
+    )
+
+
+def run_row(run: Run) -> dict[str, Any]:
+    """Return the row of a run."""
+    return {
+        "run_id": run.run_id,
+        "config_digest": run.config_digest,
+        "status": run.status,
+        "created": run.created_at.timestamp(),
+        "record": encode(run.model_dump()),
+    }
+
+
+def new_run(config: RunConfig, config_digest: str) -> Run:
+    """A run of this configuration that has not begun."""
+    lines = installed_packages()
+    return Run(
+        # The time makes ids sortable, and some random digits make them unique.
+        run_id=f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(3)}",
+        config=config,
+        config_digest=config_digest,
+        status="running",
+        created_at=datetime.now(UTC),
+        environment_digest=hashlib.sha256("\n".join(lines).encode()).hexdigest(),
+        environment=lines,
+    )
+
 
 LATEST = "latest"
 """The name of the run that began last."""

@@ -1,4 +1,4 @@
-"""A run in a store, and its trials."""
+"""A run in a store, and its trials, or the cases of a verification."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
+
+from sqlalchemy import select
 
 from trialbed.errors import DataError, UsageError
 from trialbed.records import (
@@ -26,16 +28,11 @@ from trialbed.records import (
     varied_framework,
 )
 from trialbed.scoring import TIMES
+from trialbed.store._database import trials
 from trialbed.store._rows import encode_id
 from trialbed.store._store import Store
 from trialbed.store._table import TrialTable, frame_columns, read_headline, read_table
-from trialbed.store._trials import (
-    IN_PART,
-    AttemptSummary,
-    counted_attempts,
-    read_answers,
-    results_of,
-)
+from trialbed.store._trials import IN_PART, AttemptSummary, counted_attempts, read_answers, read_exchanges, results_of
 from trialbed.suggestions import closest
 from trialbed.texts import number_of
 
@@ -326,3 +323,46 @@ def trials_frame(table: TrialTable, run: Run) -> Any:
 
     untimed = TIMES if table.first_apart else ()
     return data_frame(frame_columns(table, run, table.quality, untimed))
+
+
+CASES_IN_ONE = 200
+"""Cases that are read in one go."""
+
+Place = tuple[int, int]
+"""The case's line in the test set, and the number of the trial."""
+
+
+class VerifiedCase(NamedTuple):
+    """A stored case of a verification, with its findings and the JSON of its request and response."""
+
+    verified: dict[str, Any]
+    request: str
+    response: str
+
+
+def verified_cases(run: StoredRun, label: str, place: Place | None = None) -> Iterator[tuple[Place, VerifiedCase]]:
+    """Return the cases of an endpoint in the order of the test set, each from its last session.
+
+    They are read a part at a time.
+
+    Args:
+        place: the only case to read; None reads all.
+    """
+    columns = {} if place is None else {"query_id": encode_id(place[0]), "repeat": place[1]}
+    own = select(trials.c.query_id, trials.c.repeat, trials.c.id).filter_by(
+        run_id=run.run_id, framework=label, **columns
+    )
+    with run._store.reading() as connection:
+        # The last attempt of each case counts.
+        rows = {(int(case), repeat): row for case, repeat, row in connection.execute(own.order_by(trials.c.id))}
+        places = sorted(rows)
+        for first in range(0, len(places), CASES_IN_ONE):
+            part = places[first : first + CASES_IN_ONE]
+            exchanges = read_exchanges(connection, [rows[place] for place in part])
+            for found, (record, request, response) in zip(part, exchanges, strict=True):
+                yield found, VerifiedCase(record["verified"], request, response)
+
+
+def verified_case(run: StoredRun, label: str, place: Place) -> VerifiedCase | None:
+    """Return a case of an endpoint from its last session, or None if it does not exist."""
+    return next((case for _, case in verified_cases(run, label, place)), None)

@@ -13,8 +13,8 @@ from sqlalchemy import Connection, Double, Integer, case, func, literal, select
 from trialbed.errors import DataError
 from trialbed.records import AttributedCall, Failure, Json, Run, TrialKey
 from trialbed.scoring import ALWAYS, JUDGED
+from trialbed.store._database import NUMBERS, scores, trials
 from trialbed.store._rows import decode, encode_id
-from trialbed.store._schema import NUMBERS, scores, trials
 from trialbed.store._trials import AttemptSummary, counted_attempts
 
 if TYPE_CHECKING:

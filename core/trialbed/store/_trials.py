@@ -11,18 +11,21 @@ from sqlalchemy import Connection, Row, delete, func, select, union, update
 
 from trialbed.errors import DataError
 from trialbed.records import ApiCall, FailureKind, ModelCall, Score, TrialResult, TrialStatus, WireLog
-from trialbed.store._blobs import Bodies, add_body, insert_bodies, read_bodies, unpack_body
+from trialbed.store._database import TrialNumbers, blobs, calls, scores, trials
 from trialbed.store._rows import (
+    Bodies,
     Rows,
-    TrialNumbers,
+    add_body,
     column_text,
     decode,
     decode_record,
     encode,
     encode_id,
     insert,
+    insert_bodies,
+    read_bodies,
+    unpack_body,
 )
-from trialbed.store._schema import blobs, calls, scores, trials
 from trialbed.wire_log import failed, finish_reasons, observed_usage, refusals
 
 
@@ -282,8 +285,9 @@ def _call_rows(trial_id: int, wire: WireLog, bodies: Bodies) -> Rows:
 
 def _read_calls(connection: Connection, trial_ids: Sequence[int]) -> dict[int, dict[str, tuple[Any, ...]]]:
     """Return the calls of trials and their bodies, as fields of wire logs."""
-    bodies = _bodies_of(connection, trial_ids)
-    chosen = select(calls).where(calls.c.trial_id.in_(trial_ids)).order_by(calls.c.position)
+    own = calls.c.trial_id.in_(trial_ids)
+    bodies = read_bodies(connection, union(select(calls.c.request).where(own), select(calls.c.response).where(own)))
+    chosen = select(calls).where(own).order_by(calls.c.position)
     made: dict[tuple[int, str], list[ModelCall | ApiCall]] = defaultdict(list)
     for row in connection.execute(chosen):
         read: ModelCall | ApiCall
@@ -293,11 +297,6 @@ def _read_calls(connection: Connection, trial_ids: Sequence[int]) -> dict[int, d
             read = decode_record(ApiCall, row.record, response=decode(bodies[row.response]))
         made[row.trial_id, row.kind].append(read)
     return {one: {f"{kind}_calls": tuple(made[one, kind]) for kind in (MODEL, API)} for one in trial_ids}
-
-
-def _bodies_of(connection: Connection, trial_ids: Sequence[int]) -> dict[str, str]:
-    own = calls.c.trial_id.in_(trial_ids)
-    return read_bodies(connection, union(select(calls.c.request).where(own), select(calls.c.response).where(own)))
 
 
 def _result(row: Row[Any], found: list[Score], logged: Mapping[str, Any]) -> TrialResult:

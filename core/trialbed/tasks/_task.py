@@ -27,10 +27,8 @@ from trialbed.records import (
     UserTurn,
 )
 from trialbed.suggestions import closest, did_you_mean
-from trialbed.tasks._expect import Calls, Check, Expect, Turn
-from trialbed.tasks._functions import STATE, AnsweredApi, ApiBody, function_tools
-from trialbed.tasks._given import LIMITS, check_expect, check_given, check_turn
-from trialbed.tasks._objects import is_one_tool, object_tools
+from trialbed.tasks._expect import LIMITS, Calls, Check, Expect, Turn, check_expect, check_given, check_turn
+from trialbed.tasks._functions import STATE, AnsweredApi, ApiBody, function_tools, is_one_tool, object_tools
 from trialbed.texts import whole_texts
 from trialbed.tool_calls import Accepted, any_value, matcher_problem, named_checks
 

@@ -10,8 +10,7 @@ from langchain_core.tools import StructuredTool
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, create_model
 
 from trialbed.records import ToolSpec
-from trialbed.tools._schema_types import simple_type
-from trialbed.tools._typed_functions import field_names
+from trialbed.tools._typed_functions import field_names, simple_type
 
 MEMBERS = ("spec", "api", "parameters", "text", "atext", "as_openai", "as_function")
 """Members of a ``Tool`` that tools of LangChain do not have."""

@@ -6,6 +6,7 @@ from ._protocol import WORKER_MARK as WORKER_MARK
 from ._protocol import Begin as Begin
 from ._protocol import ClockSwitch as ClockSwitch
 from ._protocol import Command as Command
+from ._protocol import CommandFailed as CommandFailed
 from ._protocol import CommandSpec as CommandSpec
 from ._protocol import Done as Done
 from ._protocol import Failed as Failed
@@ -14,6 +15,7 @@ from ._protocol import Hello as Hello
 from ._protocol import Ready as Ready
 from ._protocol import Reply as Reply
 from ._protocol import Started as Started
+from ._protocol import ask_directly as ask_directly
 from ._protocol import message_line as message_line
 from ._protocol import read_command as read_command
 from ._protocol import read_reply as read_reply

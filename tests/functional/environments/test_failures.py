@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
-from support.index import Index, make_wheel
+from support.index import Index
 from support.machines import ACME, Machine
 
 pytestmark = pytest.mark.slow(40)
@@ -97,11 +97,6 @@ def test_without_a_terminal_to_ask_on_both_alternatives_are_named(machine: Machi
     assert not machine.env_dir.exists()
 
 
-def test_a_wrong_run_is_refused_before_anything_is_built(machine: Machine) -> None:
-    assert "'minni' is not installed" in machine.bench("run", "-f", "acme", "--yes", "--dataset", "minni", code=2).err
-    assert not machine.env_dir.exists()
-
-
 def test_no_uv_is_told_with_its_remedy(machine: Machine, tmp_path: Path) -> None:
     blocker = tmp_path / "blocker"
     blocker.mkdir()
@@ -111,19 +106,6 @@ def test_no_uv_is_told_with_its_remedy(machine: Machine, tmp_path: Path) -> None
     assert "pip install uv" in machine.bench("env", "add", "acme", code=3).err
     doctor = {check["subject"]: check for check in json.loads(machine.bench("doctor", "--json", code=1).out)}
     assert doctor["uv"]["state"] == "bad"
-
-
-def test_a_folder_that_cannot_be_made_names_the_option(machine: Machine, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    done = machine.bench("env", "add", "acme", "--env-dir", tmp_path / "file" / "inside", code=2)
-    assert "--env-dir" in done.err
-
-
-def test_an_adapter_without_the_framework_is_refused(machine: Machine, tmp_path: Path) -> None:
-    wheel = make_wheel(tmp_path, "trialbed-other", "1.0", entry_points=ACME.replace("acme =", "other ="))
-    done = machine.bench("env", "add", "acme", "--adapter", wheel, code=3)
-    assert "have no adapter of this name (adapters: other)" in done.err
-    assert machine.listed() == []
 
 
 def test_in_a_folder_that_cannot_be_written_installed_environments_are_found(machine: Machine) -> None:

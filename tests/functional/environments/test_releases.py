@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import subprocess
-from pathlib import Path
 from typing import Any
 
 import pytest
 from support.index import Index
 from support.machines import Machine, publish_acme_agent
-from support.warm import warm_bench
-from support.workflows import scripts
 
 pytestmark = [pytest.mark.slow(100), pytest.mark.packaging]
 
@@ -55,13 +49,7 @@ def test_a_change_is_named_with_its_release_and_what_was_measured_is_not_measure
     assert found["releases"][1]["others"] == [], "nothing but the framework changed between the two"
     # Locks stay beside the records, environments do not.
     kept = changing.folder / "releases" / "acme"
-    assert sorted(path.name for path in kept.iterdir()) == [
-        "1.0.json",
-        "1.0.lock",
-        "2.0.json",
-        "2.0.lock",
-        "3.0.json",
-    ]
+    assert sorted(path.name for path in kept.iterdir()) == ["1.0.json", "1.0.lock", "2.0.json", "2.0.lock", "3.0.json"]
     assert "acme==2.0" in (kept / "2.0.lock").read_text()
     assert changing.listed() == []
     assert list(changing.env_dir.glob(".releases/acme/acme-*")) == []
@@ -88,54 +76,3 @@ def test_a_change_is_named_with_its_release_and_what_was_measured_is_not_measure
         assert "no-such-package-of-acme" in broken["releases"][-1]["failure"]
     index.publish("acme", "3.1", modules={"acme": "VERSION = '0.9'\n"})
     report(changing, "--most", 1, "--yes")
-
-
-def test_the_workflow_of_the_guide_reports_a_new_release_once(changing: Machine, index: Index, tmp_path: Path) -> None:
-    """Each week on a fresh machine, with the releases that the repository keeps."""
-    _make_repository(changing, tmp_path / "remote.git")
-    for release in ("2.0", "3.0"):
-        (index.folder / f"acme-{release}-py3-none-any.whl").unlink()
-    changing.variables["PATH"] = os.pathsep.join((warm_bench(tmp_path / "bin"), os.environ["PATH"]))
-
-    codes, said = _week(changing)
-    assert codes == [0, 0, 0, 0]
-    assert "acme 1.0 is the only one here" in said
-
-    index.publish("acme", "2.0", modules={"acme": "VERSION = '2.0'\n"})
-    codes, said = _week(changing)
-    assert codes == [1, 0, 1, 0], "it changes something, and leaves the recording elsewhere"
-    assert "acme 1.0 to 2.0: 1 of 1 step between neighbours changed something: 2.0." in said
-    assert "\n    acme 2.0: 0 of 3 trials follow the recording to the end\n" in said
-
-    codes, said = _week(changing, steps=1)
-    assert codes == [0]
-    kept = _git(changing, "ls-tree", "--name-only", "origin/main:releases/acme").split()
-    assert kept == ["1.0.json", "1.0.lock", "2.0.json", "2.0.lock", "recorded.json"]
-
-
-def _make_repository(machine: Machine, remote: Path) -> None:
-    _git(machine, "init", "--quiet", "--bare", str(remote))
-    _git(machine, "init", "--quiet", "--initial-branch", "main")
-    _git(machine, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "--allow-empty", "-m", "Begin")
-    _git(machine, "remote", "add", "origin", str(remote))
-    _git(machine, "push", "--quiet", "-u", "origin", "main")
-
-
-def _git(machine: Machine, *arguments: str) -> str:
-    done = subprocess.run(["git", *arguments], cwd=machine.folder, capture_output=True, text=True, check=True)
-    return done.stdout
-
-
-def _week(machine: Machine, steps: int | None = None) -> tuple[list[int], str]:
-    """Run the workflow's first steps, with the part that takes a moment; return their exit codes, and the summary."""
-    for folder in (machine.folder / ".trialbed", machine.folder / "results", machine.env_dir):
-        shutil.rmtree(folder, ignore_errors=True)
-    summary = machine.folder / "summary.md"
-    summary.write_text("")
-    own = machine.variables | {"FRAMEWORK": "acme", "GITHUB_STEP_SUMMARY": str(summary)}
-    codes = []
-    for script in scripts("isolated-environments.md")[:steps]:
-        command = ["bash", "-e", "-c", script.replace("--most 1", "--most 1 --part traffic")]
-        done = subprocess.run(command, cwd=machine.folder, env=own, capture_output=True, check=False)
-        codes.append(done.returncode)
-    return codes, summary.read_text()

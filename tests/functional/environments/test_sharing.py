@@ -45,26 +45,6 @@ def test_two_processes_build_one_environment(machine: Machine, index: Index) -> 
     assert index.requests.count("/files/acme-1.0-py3-none-any.whl") == 1
 
 
-def test_two_requests_with_one_answer_build_it_once(machine: Machine, index: Index) -> None:
-    index.gate.clear()
-    first = machine.start("env", "add", "acme")
-    line_with(first, "building its environment")
-    second = machine.start("env", "add", "acme==1.0")
-    line_with(second, WAITS)
-    index.gate.set()
-    outputs = [process.communicate(timeout=60)[1] for process in (first, second)]
-    assert [process.returncode for process in (first, second)] == [0, 0], outputs
-    assert len(machine.listed()) == 1
-
-
-def test_many_at_once_agree(machine: Machine) -> None:
-    processes = [machine.start("env", "add", "acme", "--json") for _ in range(6)]
-    outputs = [process.communicate(timeout=120) for process in processes]
-    assert [process.returncode for process in processes] == [0] * 6, outputs
-    assert len({out for out, _ in outputs}) == 1
-    assert sum("building its environment" in err for _, err in outputs) == 1
-
-
 def test_a_killed_build_is_built_again_and_leaves_nothing(machine: Machine, index: Index) -> None:
     index.gate.clear()
     killed = machine.start("env", "add", "acme")
@@ -84,15 +64,6 @@ def test_a_killed_build_is_built_again_and_leaves_nothing(machine: Machine, inde
     assert machine.listed() == [row]
 
 
-def test_what_a_killed_build_of_another_framework_left_is_swept(machine: Machine, index: Index) -> None:
-    index.publish("trialbed-zeta", "1.0", entry_points="[trialbed.frameworks]\nzeta = trialbed_zeta:Agent\n")
-    leftover = machine.env_dir / ".unfinished" / "zeta-0123456789ab.11223344" / "venv"
-    leftover.mkdir(parents=True)
-    (leftover / "file").write_text("half")
-    machine.add("acme")
-    assert unfinished(machine) == []
-
-
 def test_a_build_that_is_interrupted_ends_uv_and_leaves_nothing(machine: Machine, index: Index) -> None:
     for ending in (signal.SIGINT, signal.SIGTERM):
         index.asked.clear()
@@ -107,15 +78,6 @@ def test_a_build_that_is_interrupted_ends_uv_and_leaves_nothing(machine: Machine
         assert unfinished(machine) == []
         index.gate.set()
     assert machine.listed() == []
-
-
-def test_an_environment_whose_interpreter_is_gone_is_built_again(machine: Machine) -> None:
-    row = machine.add("acme")
-    Path(row["interpreter"]).unlink()
-    assert machine.listed() == []
-    again = machine.add("acme")
-    assert again["environment"] == row["environment"]
-    assert Path(again["interpreter"]).exists()
 
 
 def test_a_folder_without_its_description_is_no_environment(machine: Machine) -> None:

@@ -50,16 +50,6 @@ def test_an_agent_that_binds_tools_is_observed_calling_them(server_url: str) -> 
         assert result["scores"]["api_call_score"] == 1.0
 
 
-def test_an_answer_alone_is_an_agent(server_url: str) -> None:
-    class Alone(BaseAgent):
-        def answer(self, query: str) -> dict[str, Any]:
-            return {"answer": {"final_answer": f"{len(self.tools)} tools", "answer_details": []}}
-
-    document = run_benchmark(Alone(), "mini", 2, server_url, agent_name="alone")
-    assert document["summary"]["error_count"] == 0
-    assert all(result["final_answer"] not in ("", "0 tools") for result in document["results"])
-
-
 LANGCHAIN = """
 import sys
 from langchain.agents import create_agent

@@ -74,40 +74,6 @@ def test_an_agent_that_posts_by_itself_is_counted_and_scored(
     assert written["results"] == document["results"]
 
 
-def test_what_an_agent_only_claims_is_not_counted(server_url: str, gold: dict[str, Any]) -> None:
-    class Boaster(SelfMade):
-        def answer(self, query: str) -> dict[str, Any]:
-            return {
-                "answer": {"final_answer": "Trust me.", "answer_details": []},
-                "called_apis": [list(call.api.pair) for call in self.gold[query]],
-            }
-
-    document = run_benchmark(Boaster(server_url, gold), "mini", 3, server_url, agent_name="boaster")
-    for result in document["results"]:
-        assert result["scores"]["api_call_score"] == 0.0
-        assert result["scores"]["claimed_vs_observed"] == 0.0
-        assert result["scores"]["answer_status"] == "Unsolved"
-
-
-def test_tools_are_bound_to_agents_that_take_them(server_url: str) -> None:
-    class WithTools:
-        tools: Any = ()
-
-        def bind_tools(self, tools: Any = None, tools_dir: Any = None, server_url: str = "") -> None:
-            self.tools = tools
-
-        def answer(self, query: str) -> dict[str, Any]:
-            for tool in self.tools:
-                tool.invoke({})
-            return {"answer": {"final_answer": "", "answer_details": []}}
-
-    document = run_benchmark(WithTools(), "mini", 2, server_url, agent_name="with_tools")
-    for result in document["results"]:
-        assert len(result["wire"]["observed"]) == len(result["selected_tools"]) > 1
-        assert result["scores"]["has_finish"] is False
-        assert result["scores"]["api_call_score"] == 1.0
-
-
 def test_a_server_is_started_where_none_answers(gold: dict[str, Any]) -> None:
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
@@ -155,12 +121,6 @@ def test_queries_and_tasks_are_a_test_set(server_url: str) -> None:
     assert (result["query_id"], result["scores"]["answer_status"]) == ("q", "Solved")
     with pytest.raises(UsageError, match=r"tasks: 'What\?' is not a task"):
         run_benchmark(capital, ["What?"], server_url=server_url)  # type: ignore[list-item]
-
-
-@pytest.mark.parametrize("agent", [3, object()])
-def test_what_is_no_agent_is_said(server_url: str, agent: object) -> None:
-    with pytest.raises(UsageError, match="is not an agent: neither a function nor an object with answer"):
-        run_benchmark(agent, "mini", 1, server_url)
 
 
 @pytest.mark.parametrize(

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.warm import warm_programs
 
-from trialbed import run_benchmark
 from trialbed.cli import main
 from trialbed_scripted import ModelTurn, ReceivedRequest, Response, ask, call, fail, say, serve
 
 pytestmark = pytest.mark.slow
 
 Document = dict[str, Any]
-Run = Callable[..., int]
 
 BUSY = fail(503, "no capacity", "server_error")
 REFUSED = fail(400, "this model knows no such tool", "invalid_request_error")
@@ -120,38 +118,22 @@ def test_an_incomplete_run_can_be_accepted(capsys: pytest.CaptureFixture[str]) -
     assert written()["summary"]["common"]["trials"] == 2
 
 
-def test_all_failed_is_a_result() -> None:
-    asked = iter(range(1000))
+def test_every_tenth_request_refused_for_capacity_costs_no_trial() -> None:
+    asked: list[ReceivedRequest] = []
 
     def reply(request: ReceivedRequest) -> ModelTurn | Response:
-        return REFUSED if next(asked) else ask(call("no_such_tool"))
+        asked.append(request)
+        if len(asked) % 10 == 0:
+            error = {"message": "slow down", "code": "429"}
+            return Response.document({"error": error}, 429, {"retry-after-ms": "20"})
+        if request.asked.messages[-1].role != "user":
+            return say("This is what I know.")
+        return ask(call(request.asked.tools[0].name))
 
     with serve(reply) as model:
-        assert run(model.url, "--concurrency", 1) == 0
-    assert written()["summary"]["failed_count"] == 4
-    assert written()["summary"]["average_sopr_score"] == 0.0
-
-
-def test_an_endpoint_that_refuses_everything_measures_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    with serve(lambda _: REFUSED) as model:
-        assert run(model.url) == 3
-    assert "nothing could be measured: all 4 trials that were tried failed" in capsys.readouterr().err
-    assert not Path("results").exists()
-
-
-def test_cut_answers_and_calls_past_the_limit_are_counted() -> None:
-    with serve(lambda _: say("I kn", finish_reason="length")) as model:
-        assert run(model.url, "--max-tokens", 5) == 0
+        assert run(model.url, "--model-retries", 3, "--probe", 0, "--limit", 15) == 0
     document = written()
-    assert document["summary"]["truncated"] == {"answers": 4, "trials": 4}
-    assert [result["wire"]["finish_reasons"] for result in document["results"]] == [{"length": 1}] * 4
-
-
-def test_an_agent_that_raises_is_told_to_callers_of_the_library(caplog: pytest.LogCaptureFixture) -> None:
-    class Broken:
-        def answer(self, query: str) -> dict[str, Any]:
-            raise RuntimeError(f"no luck with {query}")
-
-    document = run_benchmark(Broken(), "mini", 2, "http://localhost:0/virtual", agent_name="broken")
-    assert document["summary"]["average_sopr_score"] == 0.0
-    assert "2 of 2 trials failed (agent); the first of them: RuntimeError: no luck with" in caplog.text
+    assert (document["summary"]["answered_count"], len(asked)) == (15, 33)
+    assert {result["wire"]["model_calls"] for result in document["results"]} == {2}
+    # Two of the three refusals may meet the same trial; others wait too, while the endpoint asks for time.
+    assert sum(result["timing"]["waiting_time"] > 0 for result in document["results"]) >= 2

@@ -58,7 +58,3 @@ def test_each_model_has_its_own_price_and_another_is_no_continuation(bench: Benc
     assert "Prices of scripted:gold: --price, 1 in, 2 out" in shown
     assert "Prices of scripted:partial: --price, 3 in, 4 out" in shown
     assert "began with other prices for scripted:partial and" in bench(*several, "scripted:partial=3,5", code=2).err
-
-
-def summary_results(document: dict[str, list[dict[str, dict[str, float]]]]) -> list[dict[str, dict[str, float]]]:
-    return [entry for entry in document["results"] if "cost" in entry["scores"]]

@@ -65,8 +65,11 @@ def test_a_score_below_the_threshold_is_1(bench: Bench) -> None:
         (("--bogus",), "--bogus"),
     ],
 )
-def test_wrong_usage_is_2_and_says_what_to_do(bench: Bench, arguments: tuple[str, ...], says: str) -> None:
+def test_wrong_usage_is_2_and_says_what_to_do(
+    bench: Bench, tmp_path: Path, arguments: tuple[str, ...], says: str
+) -> None:
     assert says in bench("run", *arguments, code=2).err
+    assert not (tmp_path / ".trialbed").exists(), "it is found before anything is run"
 
 
 def test_a_server_that_is_not_there_is_3(bench: Bench) -> None:
@@ -81,9 +84,3 @@ def test_a_model_that_is_not_there_is_3_and_nothing_is_kept(bench: Bench, tmp_pa
     assert "failed because of the model's endpoint" in done.err
     assert not (tmp_path / "results").exists()
     assert "kept" not in done.err
-
-
-def test_an_unknown_score_is_found_before_anything_is_run(bench: Bench, tmp_path: Path) -> None:
-    done = bench("run", "--limit", 1, "--fail-under", "satisfaction=1", code=2)
-    assert "solved" in done.err
-    assert not (tmp_path / ".trialbed").exists()

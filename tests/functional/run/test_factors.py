@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from jsonschema import Draft202012Validator
 from support.bench import Bench
 
-from trialbed import evaluate
 from trialbed.report import document_schema
 
 ONE = ("run", "--limit", 2, "-f", "reference", "--json")
@@ -66,23 +64,3 @@ def test_a_function_of_a_file_without_a_system_prompt_gets_none(bench: Bench, tm
     assert done.err.count(says) == 1
     assert f"ag.deaf: the agent {says}" in done.err
     assert f"ag.deaf: the agent {says}" in bench(*run, "--system-prompt", "Be long.", "-f", "ag.py:deaf", code=2).err
-
-
-def test_a_label_without_its_model_is_answered_with_the_columns_of_its_framework(bench: Bench) -> None:
-    bench(*TWO, "--temperature", "0", "--temperature", "1")
-    error = bench("show", "latest", "reference@temperature=1/1", code=2).err
-    columns = [f"'reference@scripted:{name},temperature={number}'" for name in ("gold", "partial") for number in (0, 1)]
-    assert f"'reference@temperature=1' may be {' or '.join(columns)}" in error
-
-
-def test_an_object_of_a_program_has_columns_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    asked = []
-
-    def agent(query, tools):  # type: ignore[no-untyped-def]
-        asked.append(query)
-        return "I give up."
-
-    report = evaluate(agent, "mini", limit=2, model=("scripted:gold", "scripted:partial"))
-    assert [summary.framework for summary in report.frameworks] == ["agent@scripted:gold", "agent@scripted:partial"]
-    assert len(asked) == 4

@@ -45,66 +45,28 @@ def count(folder: Path) -> int:
         return 0
 
 
-def test_a_run_that_was_killed_goes_on_and_repeats_nothing(
-    bench: Bench, tmp_path: Path, bench_environment: dict[str, str]
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_run_that_was_ended_leaves_nothing_behind_and_goes_on_and_repeats_nothing(
+    number: signal.Signals, bench: Bench, tmp_path: Path, bench_environment: dict[str, str]
 ) -> None:
     with running(tmp_path, bench_environment) as process:
         wait_until(lambda: count(tmp_path) >= 3)
         children = family(process.pid)
         assert len(children) >= 3  # the server, and a worker of each framework
         assert all(map(is_warm, children)), "each test that runs anything would wait for imports"
-        os.killpg(process.pid, signal.SIGKILL)
+        if number == signal.SIGKILL:
+            os.killpg(process.pid, number)
+        else:
+            os.kill(process.pid, number)
+            assert process.wait(60) == 130
+            assert "the same command continues from there" in process.errors
+            assert "Traceback" not in process.errors
     wait_until_ended(children)
     before = {result.trial: result for result in kept(tmp_path)}
     assert 3 <= len(before) < TRIALS
 
-    done = bench(*COMMAND)
-    assert f"{len(before)} of them kept" in done.err
+    assert f"{len(before)} of them kept" in bench(*COMMAND).err
     after = {result.trial: result for result in kept(tmp_path)}
     assert len(after) == len({result.key for result in after.values()}) == TRIALS
     assert all(after[trial] == result for trial, result in before.items())
     assert all(result.outcome.failure is None for result in after.values())
-
-
-def test_a_finished_run_is_not_resumed(bench: Bench) -> None:
-    for _ in range(2):
-        assert "kept" not in bench("run", "--limit", "1").err
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_ends_cleanly_and_says_how_to_go_on(
-    number: signal.Signals, bench: Bench, tmp_path: Path, bench_environment: dict[str, str]
-) -> None:
-    with running(tmp_path, bench_environment) as process:
-        wait_until(lambda: count(tmp_path) >= 2)
-        children = family(process.pid)
-        os.kill(process.pid, number)
-        assert process.wait(60) == 130
-        errors = process.errors
-    assert "the same command continues from there" in errors
-    assert "Traceback" not in errors
-    wait_until_ended(children)
-    before = len(kept(tmp_path))
-    assert f"{before} of them kept" in bench(*COMMAND).err
-
-
-def test_fresh_starts_over(bench: Bench, tmp_path: Path, bench_environment: dict[str, str]) -> None:
-    with running(tmp_path, bench_environment) as process:
-        wait_until(lambda: count(tmp_path) >= 1)
-        os.kill(process.pid, signal.SIGINT)
-        process.wait(60)
-    before = {result.trial for result in kept(tmp_path)}
-    done = bench(*COMMAND, "--fresh")
-    assert "kept" not in done.err
-    assert before.isdisjoint(result.trial for result in kept(tmp_path))
-
-
-def test_two_processes_do_not_run_the_same_run(bench: Bench, tmp_path: Path, bench_environment: dict[str, str]) -> None:
-    with running(tmp_path, bench_environment) as process:
-        wait_until(lambda: count(tmp_path) >= 1)
-        os.killpg(process.pid, signal.SIGSTOP)  # else it might end before the other has started
-        before = {result.trial for result in kept(tmp_path)}
-        assert "another process" in bench(*COMMAND, "--fresh", code=2).err
-        assert before <= {result.trial for result in kept(tmp_path)}
-        with Store.open(str(tmp_path / ".trialbed" / "trialbed.db")) as store:
-            assert len(store.runs()) == 1

@@ -18,8 +18,8 @@ from support.warm import Program, run_warm, started_warm
 from trialbed import open_store
 from trialbed_scripted import ModelTurn, ReceivedRequest, say, serve
 
-KILLS = 4
-"""Kills of runs in a file; half as many in a database, and half of those again where runs are started twice at once."""
+KILLS = 2
+"""Kills of runs."""
 LIMIT = 3
 REFUSED = 2
 """The exit code of a start whose run is under way in another process."""
@@ -85,18 +85,16 @@ def check(machine: Machine, documents: dict[int, dict[str, Any]]) -> None:
 
 
 @pytest.mark.slow(40)
-@pytest.mark.parametrize("at_once", [1, 2], ids=["one start", "two starts at once"])
-def test_kills_lose_and_double_nothing(machine: Machine, at_once: int) -> None:
-    least = KILLS // at_once // (2 if "://" in machine.store else 1)
-    chance = random.Random(at_once)
+def test_kills_lose_and_double_nothing(machine: Machine) -> None:
+    chance = random.Random(1)
     began = time.monotonic()
     documents = {0: machine.finish("--seed", 0)}
     span = time.monotonic() - began  # from nothing to the end, however fast the machine is
     kills, seed = 0, 1
-    while kills < least:
+    while kills < KILLS:
         moment = time.monotonic() + chance.uniform(0, span)
         with machine.started("--seed", seed) as first:
-            if at_once == 1:
+            if "://" in machine.store:
                 ended = _ended_by(first, moment)
             else:
                 with machine.started("--seed", seed) as second:

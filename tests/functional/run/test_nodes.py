@@ -25,8 +25,6 @@ from trialbed.run_report import run_and_report
 from trialbed.store import Store
 from trialbed_plugins.executors.local import LocalExecutor
 
-TRIALS = 12
-
 
 class Notes(RunProgress):
     """What the user is told."""
@@ -98,24 +96,6 @@ def test_documents_of_nodes_are_those_of_one_machine_on_either_store(tmp_path: P
         report, _ = run(folder, executor, store, repeat=1)
         found.append(legacy_documents(report))
     assert [*differences(*found)] == []
-
-
-def test_a_run_without_nodes_ends_and_the_same_command_goes_on(tmp_path: Path) -> None:
-    def begin(executor: NodesExecutor, number: int) -> None:
-        if number == 6:
-            executor.end("east")
-            executor.end("west")
-
-    report, said = run(tmp_path, NodesExecutor(on_begin=begin))
-    assert report.run.status == "incomplete"
-    kept = sum(measured(tmp_path, report).values())
-    assert 0 < kept < TRIALS
-    assert "no node was left; repeat the command to run what is left" in said
-    again, _ = run(tmp_path, NodesExecutor())
-    assert (again.run.run_id, again.run.status) == (report.run.run_id, "finished")
-    assert set(measured(tmp_path, again).values()) == {1}
-    assert len(measured(tmp_path, again)) == TRIALS
-    assert again.run.lost == report.run.lost, "counted over all sessions"
 
 
 def test_a_run_goes_on_with_what_it_began_with_alone(tmp_path: Path) -> None:

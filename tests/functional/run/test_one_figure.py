@@ -17,9 +17,7 @@ from support.walks import Figure, Walk, agree, setup_cells
 
 from trialbed.records import Usage
 from trialbed.report import conclusions, headline, lead_sentences, legacy_summary, run_title
-from trialbed.report.comparison import (
-    comparison_tables,
-)
+from trialbed.report.comparison import comparison_tables
 from trialbed.scoring import TIMES
 from trialbed.store import open_store
 from trialbed.texts import percent

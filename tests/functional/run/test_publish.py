@@ -110,29 +110,3 @@ def test_a_failure_is_published_without_the_folders_of_its_agent(bench: Bench, t
     page = next((tmp_path / "out/runs").iterdir()).read_text()
     assert "no file beside …/own.py" in page
     assert not [path for path in (tmp_path / "out").rglob("*.*") if bytes(tmp_path) in path.read_bytes()]
-
-
-def test_data_that_tasks_read_are_published_where_they_are_included(bench: Bench, tmp_path: Path) -> None:
-    read = "from pathlib import Path\nEACH = float(Path(__file__).with_name('each.json').read_text())\n"
-    (tmp_path / "each.json").write_text("7.5")
-    (tmp_path / "shop.py").write_text(read + TASKS.replace("7.5}", "EACH}"))
-    bench("run", "--dataset", "shop.py", "--limit", 1)
-    refused = bench("publish", "latest", "-o", "out", "-d", "shop.py", code=2).err
-    assert "each.json' (File" in refused
-    assert "add each file that it reads with --include FILE" in refused
-    assert not (tmp_path / "out").exists()
-    bench("publish", "latest", "-o", "out", "-d", "shop.py", "--include", "each.json")
-    assert "datasets/each.json" in json.loads((tmp_path / "out" / "published.json").read_text())["files"]
-    (tmp_path / "each.json").unlink()
-    assert "every number is the published one" in bench("reproduce", "out", "--yes").out
-
-
-def test_what_cannot_be_published_is_refused_with_the_reason(bench: Bench, tmp_path: Path) -> None:
-    bench("run", "--limit", 1, "--model", "scripted:gold", "--model", "scripted:none")
-    assert "a recording holds one" in bench("publish", "latest", "-o", "out", code=2).err
-    bench("run", "--dataset", "shop.py")
-    assert "name the file of its tasks with --dataset FILE" in bench("publish", "latest", "-o", "out", code=2).err
-    for place, change in (("lamp cost", "lamp cost today"), ("7.5", "8")):
-        (tmp_path / "shop.py").write_text(TASKS.replace(place, change))
-        assert "changed since" in bench("publish", "latest", "-o", "out", "--dataset", "shop.py", code=2).err
-    assert not (tmp_path / "out").exists()

@@ -79,16 +79,6 @@ def test_both_frameworks_use_it_and_its_tokens_are_counted(bench: Bench, endpoin
     assert_nowhere(KEY, tmp_path, done.out, done.err)
 
 
-def test_a_judge_that_is_a_model_is_asked_and_named(bench: Bench, endpoint: Endpoint) -> None:
-    document = run(bench, endpoint, "--judge", "judge-model", "--judge-votes", 3).document
-    assert document["metadata"]["evaluator_model"] == "judge-model"
-    assert document["summary"]["unsure_count"] == 2
-    assert document["summary"]["average_sopr_score"] == 0.5
-    assert [result["evaluation"]["votes"] for result in document["results"]] == [["Unsure"] * 3] * 2
-    judged = [request for request in endpoint.requests if request["model"] == "judge-model"]
-    assert len(judged) == 2 * 3
-
-
 def test_what_a_judge_asks_is_shown_and_counts_against_the_budget(bench: Bench, endpoint: Endpoint) -> None:
     judged = ("--judge", "m", "--price", "1000,1000", "-j", 1)
     document = run(bench, endpoint, *judged).document
@@ -112,18 +102,6 @@ def test_a_budget_needs_the_price_of_the_judge(bench: Bench, endpoint: Endpoint)
     priced = ("--price", "1,1", "--budget", "5USD")
     refused = run(bench, endpoint, "--judge", "judge-model", *priced, code=2).err
     assert "--budget: the price of judge-model is not known" in refused
-
-
-def test_a_budget_needs_no_price_of_a_scripted_model_and_is_read_before_a_model_is_asked(
-    bench: Bench, endpoint: Endpoint
-) -> None:
-    mixed = ("--model", "scripted:gold", "--budget", "5USD")
-    refused = run(bench, endpoint, *mixed, code=2).err
-    assert "--budget: the price of m is not known" in refused
-    assert not endpoint.requests
-    # The tokens of scripted models would be dollars, if they were not free.
-    documents = run(bench, endpoint, *mixed, "--price", "m=1,1").documents
-    assert [document["summary"]["answered_count"] for document in documents] == [2, 2]
 
 
 def test_a_judge_that_talks_nonsense_is_an_error_and_never_a_guess(bench: Bench, endpoint: Endpoint) -> None:

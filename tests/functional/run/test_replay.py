@@ -74,23 +74,6 @@ def test_a_trial_that_leaves_the_recording_is_not_measured_and_says_why(bench: B
     )
 
 
-def test_each_model_of_a_run_is_compared_with_its_own_recording_and_they_are_not_recorded_as_one(
-    bench: Bench,
-) -> None:
-    models = ("gold", "partial")
-    for model in models:
-        bench("run", "--model", f"scripted:{model}", "--limit", 1)
-        bench("record", "latest", "-o", f"{model}.cassette")
-    bench("run", *(part for model in models for part in ("--model", f"replay:{model}.cassette")), "--limit", 1)
-    assert bench("replay", "latest").out.count("1 of 1 trial follows the recording to the end") == len(models)
-    refused = bench("record", "latest", "-o", "both.cassette", code=2).err
-    assert "has the answers of 2 models (replay:gold.cassette, replay:partial.cassette)" in refused
-    bench("run", "--model", "replay:gold.cassette", "--model", "scripted:partial", "--limit", 1)
-    said = bench("replay", "latest").out
-    assert said.count("1 of 1 trial follows the recording to the end") == 1
-    assert said.count("has not used a recording: name one with --recording FILE|RUN") == 1
-
-
 MODEL = """
 import itertools
 from trialbed.wire import Call
@@ -149,16 +132,6 @@ def test_what_varies_between_repeats_is_offered_as_a_mask_and_shown_with_the_rep
     assert "the recording ignores in requests: time" in " ".join(bench("show", "latest", "--full").out.split())
     assert "2 of 2 trials follow the recording to the end" in bench("replay", "latest").out
     assert "'times' is neither" in bench("record", "latest", "-o", "c", "--ignore", "times", code=2).err
-
-
-def test_what_cannot_be_used_is_a_wrong_option(bench: Bench, tmp_path: Path) -> None:
-    (tmp_path / "noisy.py").write_text(MODEL)
-    (tmp_path / "broken.db").write_text("no database, but a text " * 100)
-    refused = bench("run", "--model", "noisy.py:Noisy", "--model-cache", "broken.db", "--limit", 1, code=2).err
-    assert refused.splitlines()[-1].startswith("Error: --model-cache ")
-    assert "cannot be used: file is not a database; name another file" in refused
-    assert "is not an amount above 0" in bench("run", "--budget", "0USD", code=2).err
-    assert "has no run" in bench("show", "latest", code=2).err
 
 
 def test_a_recorded_real_model_comes_with_trialbed(bench: Bench) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from pathlib import Path
 
@@ -39,14 +38,3 @@ def test_a_run_of_two_setups_ends_with_one_screen(bench: Bench) -> None:
     ):
         assert any(line.startswith(words) for line in lines)
     assert lines[-1] == "written: 2 documents in results/tools"
-
-
-def test_a_run_without_problems_names_no_trial(bench: Bench) -> None:
-    out = bench("run", "--limit", 1).out
-    assert "Most losses" not in out
-    assert re.search(r"^Next: bench show \S+ --full$", out, re.MULTILINE)
-
-
-def test_a_store_of_a_run_that_cannot_begin_is_neither_made_nor_said_to_be(bench: Bench, tmp_path: Path) -> None:
-    assert "making" not in bench("run", "-d", "nosuch", "--store", "sqlite:///slip/x.db", code=2).err
-    assert not (tmp_path / "slip").exists()

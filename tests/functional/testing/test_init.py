@@ -75,24 +75,3 @@ def test_a_starting_point_runs_with_each_framework(
     done = outcome(tmp_path / "mine", python=environment.python, **own)
     assert done.returncode == 0, done.stdout
     assert "8 passed" in done.stdout
-
-
-DEFECTS = {
-    "loses the results of tools": ("openai", '"content": result}', '"content": "done"}', "prices"),
-    "makes one of several calls": ("openai", "in message.tool_calls:", "in message.tool_calls[:1]:", "parallel"),
-    "makes one of Anthropic's calls": ("anthropic", "for call in calls\n", "for call in calls[:1]\n", "parallel"),
-    "cannot bear arguments that are not JSON": ("openai", "except ValueError", "except KeyError", "bad-json"),
-}
-
-
-@pytest.mark.parametrize("defect", DEFECTS)
-def test_its_tests_notice_an_agent_that(tmp_path: Path, defect: str) -> None:
-    framework, right, wrong, noticed = DEFECTS[defect]
-    bench_in(tmp_path, own_environment())("init", framework)
-    agent = tmp_path / "agent.py"
-    text = agent.read_text(encoding="utf-8")
-    assert text.count(right) == 1
-    agent.write_text(text.replace(right, wrong), encoding="utf-8")
-    done = outcome(tmp_path, "-k", noticed)
-    assert done.returncode == 1, done.stdout
-    assert f"{noticed}]" in done.stdout.rpartition("FAILED")[2]

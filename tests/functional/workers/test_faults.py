@@ -11,12 +11,6 @@ from trialbed_plugins.executors.local import LocalExecutor
 pytestmark = [pytest.mark.slow(10), pytest.mark.usefixtures("hostile_distribution")]
 
 
-async def test_processes_left_behind_are_noted(make_spec, caplog):
-    async with LocalExecutor() as executor:
-        await executor.execute(make_spec("leave a child"))
-    assert "left 1 process(es) running" in caplog.text
-
-
 @pytest.mark.parametrize(("query", "kind"), [("fork", None), ("hang", "timeout"), ("exit", "agent"), ("go", None)])
 async def test_an_agent_may_answer_without_async(make_spec, query, kind):
     async with LocalExecutor() as executor:
@@ -35,18 +29,6 @@ async def test_a_failing_close_takes_no_answer_and_does_not_hide_the_first_error
     assert "a worker was replaced: close() raised RuntimeError: second; the trial is not affected" in caplog.text
     assert worse.failure.message == "ValueError: first"
     assert "close() then raised RuntimeError: second" in worse.failure.detail
-
-
-async def test_a_crash_keeps_the_last_words(make_spec):
-    async with LocalExecutor() as executor:
-        outcome = await executor.execute(make_spec("exit code"))
-    assert "last words" in outcome.failure.detail
-
-
-async def test_a_hang_says_where(make_spec):
-    async with LocalExecutor() as executor:
-        outcome = await executor.execute(make_spec("hold the lock", timeout=3.0))
-    assert "in hold_the_lock" in outcome.failure.detail
 
 
 async def test_what_a_thread_does_after_its_trial_does_not_cost_the_next(make_spec, tmp_path, monkeypatch):

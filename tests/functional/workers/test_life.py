@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import signal
 import subprocess
 import sys
-from contextlib import nullcontext
 from pathlib import Path
 
 import psutil
 import pytest
 from support.processes import family, wait_until, wait_until_ended
 
-from trialbed.errors import ContractMismatch, DriverBroken, DriverError, DriverNotFound
+from trialbed.errors import ContractMismatch, DriverBroken, DriverNotFound
 from trialbed.records import Environment
 from trialbed.worker import SUPERVISED
 from trialbed_plugins.executors.local import LocalExecutor
-from trialbed_plugins.executors.sandbox import Launch
 
 pytestmark = [pytest.mark.slow(30), pytest.mark.usefixtures("hostile_distribution")]
 
@@ -30,13 +27,6 @@ async def test_describe_says_what_the_worker_found():
     assert (info.name, info.version) == ("hostile", "6.6.6")
     assert (info.adapter, info.adapter_version) == ("hostile-agents", "1.2")
     assert [deviation.text for deviation in info.deviations] == ["does harm"]
-
-
-async def test_what_its_own_environment_lacks_is_told_with_how_to_build_it_anew():
-    environments = {"broken-import": Environment(python=sys.executable, lock="")}
-    async with LocalExecutor(environments=environments) as executor:
-        with pytest.raises(DriverError, match=r"`bench env remove broken-import`, then `bench env add broken-import`"):
-            await executor.describe("broken-import")
 
 
 @pytest.mark.parametrize(
@@ -59,45 +49,12 @@ async def test_an_adapter_that_cannot_be_used_is_named(make_spec, framework, err
     assert other.answer is not None, other.failure
 
 
-async def test_a_framework_may_have_an_interpreter_of_its_own(make_spec, tmp_path):
-    own = tmp_path / "python"
-    path = os.environ["PYTHONPATH"]
-    own.write_text(f'#!/bin/sh\nOWN=yes PYTHONPATH="{path}" exec "{sys.executable}" "$@"\n')
-    own.chmod(0o700)
-    async with LocalExecutor(environments={"hostile": Environment(python=str(own), lock="")}) as executor:
-        outcome = await executor.execute(make_spec("environment"))
-    assert "OWN=yes" in outcome.answer.final_answer.splitlines()
-
-
 async def test_an_interpreter_that_is_not_there_is_named(make_spec):
     async with LocalExecutor(environments={"hostile": Environment(python="/nowhere/python", lock="")}) as executor:
         outcome = await executor.execute(make_spec("good"))
         with pytest.raises(DriverBroken, match="/nowhere/python cannot be started"):
             await executor.describe("hostile")
     assert "/nowhere/python" in outcome.failure.message
-
-
-async def test_a_worker_serves_many_trials_of_its_framework(make_spec):
-    async with LocalExecutor() as executor:
-        outcomes = [await executor.execute(make_spec("pid")) for _ in range(3)]
-    assert len({outcome.answer.final_answer for outcome in outcomes}) == 1
-    assert [outcome.first for outcome in outcomes] == [True, False, False]
-
-
-@pytest.mark.parametrize(("concurrency", "kept"), [(3, 3), (1, 1)])
-async def test_idle_workers_are_kept_for_as_many_trials_as_run_at_once(make_spec, concurrency, kept):
-    executor = LocalExecutor(most_idle=1)
-    executor.concurrency = concurrency
-    async with executor:
-        first, again = [await asyncio.gather(*(executor.execute(make_spec("pid")) for _ in range(3))) for _ in range(2)]
-    pids = [{outcome.answer.final_answer for outcome in outcomes} for outcomes in (first, again)]
-    assert len(pids[0] & pids[1]) == kept
-
-
-async def test_trials_at_the_same_time_have_workers_of_their_own(make_spec):
-    async with LocalExecutor() as executor:
-        outcomes = await asyncio.gather(*(executor.execute(make_spec("pid")) for _ in range(3)))
-    assert len({outcome.answer.final_answer for outcome in outcomes}) == 3
 
 
 async def test_a_worker_has_no_secrets_and_no_telemetry(make_spec, monkeypatch):
@@ -122,23 +79,6 @@ async def test_a_worker_works_in_an_empty_folder_that_goes_away(make_spec):
     assert not folder.exists()  # noqa: ASYNC240 - a test may block
 
 
-@pytest.mark.parametrize(("removals", "kind"), [(1, None), (10, "adapter")])
-async def test_a_worker_whose_folder_is_removed_while_it_starts_gets_another(make_spec, monkeypatch, removals, kind):
-    left = iter(range(removals))
-
-    def without_folder(command, environment, folder, **_):
-        if next(left, None) is not None:
-            folder.rmdir()
-        return nullcontext(Launch(command, environment))
-
-    monkeypatch.setattr("trialbed_plugins.executors.sandbox.launch", without_folder)
-    async with LocalExecutor() as executor:
-        executor.hidden = ()
-        executor.connect("http://127.0.0.1:9")
-        outcome = await executor.execute(make_spec("good"))
-    assert (outcome.failure and outcome.failure.kind) == kind
-
-
 async def test_the_random_state_comes_from_the_trial_alone(make_spec):
     async with LocalExecutor() as executor:
         seeds = [7, 8, 7]
@@ -151,16 +91,6 @@ async def test_a_trial_does_not_see_the_context_of_the_one_before(make_spec):
     async with LocalExecutor() as executor:
         outcomes = [await executor.execute(make_spec("context")) for _ in range(2)]
     assert [outcome.answer.final_answer for outcome in outcomes] == ["nobody"] * 2
-
-
-async def test_a_document_is_read_as_an_answer(make_spec):
-    async with LocalExecutor() as executor:
-        outcome = await executor.execute(make_spec("document"))
-        odd = await executor.execute(make_spec("surrogate"))
-    assert [call.api.pair for call in outcome.answer.calls] == [("Weather", "now")]
-    assert outcome.answer.finish is None
-    assert odd.answer is not None, odd.failure
-    assert odd.answer.final_answer == "half a pair: \ufffd"
 
 
 async def test_cancelling_a_trial_ends_its_worker(make_spec, hostile_distribution):
@@ -226,13 +156,6 @@ def test_workers_end_with_an_engine_that_is_killed(make_spec, query):
         assert worker in below
         os.kill(engine.pid, signal.SIGKILL)
     wait_until_ended(below)
-
-
-def test_garbage_on_standard_input_is_no_trial():
-    command = [sys.executable, "-m", "trialbed.worker", "--framework", "hostile"]
-    spec = json.dumps({"type": "begin", "spec": {}}).encode() + b"\n"
-    ended = subprocess.run(command, input=spec, capture_output=True, timeout=60, check=False)
-    assert ended.stdout == b""
 
 
 def _worker(started):

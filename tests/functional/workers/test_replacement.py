@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import resource
-import sys
 
 import psutil
 import pytest
@@ -69,22 +67,6 @@ async def test_a_worker_that_holds_half_the_memory_that_it_may_is_replaced(make_
 
 
 @forked
-async def test_an_outcome_says_whether_its_worker_was_fresh(make_spec):
-    async with LocalExecutor() as executor:
-        outcomes = [await executor.execute(make_spec("pid")) for _ in range(2)]
-    assert [outcome.first for outcome in outcomes] == [True, False]
-
-
-@forked
-async def test_a_trial_may_ask_for_a_fresh_worker(make_spec):
-    async with LocalExecutor() as executor:
-        first, second = await pids(executor, make_spec, "pid", "pid")
-        outcome = await executor.execute(make_spec("pid").model_copy(update={"fresh": True}))
-    assert first == second != outcome.answer.final_answer
-    assert outcome.first
-
-
-@forked
 async def test_a_trial_whose_worker_is_lost_before_it_begins_gets_a_new_one(make_spec, caplog):
     async with LocalExecutor() as executor:
         before = await executor.execute(make_spec("end at the next trial"))
@@ -132,15 +114,3 @@ async def test_the_next_trial_does_not_pay(make_spec):
     spoilt, following = answers[::2], answers[1::2]
     assert [query for query, one, next_one in zip(SPOILING, spoilt, following, strict=True) if one == next_one] == []
     assert spoilt[1:] == following[:-1]
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="counts the descriptors that Linux reports")
-async def test_trials_that_leak_sockets_do_not_use_up_a_worker(make_spec):
-    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (350, limits[1]))
-    try:
-        async with LocalExecutor() as executor:
-            outcomes = [await executor.execute(make_spec("leak descriptors")) for _ in range(4)]
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
-    assert [outcome.failure for outcome in outcomes] == [None] * 4

@@ -41,12 +41,7 @@ LATER = log(
 
 
 @for_each(
-    ("other", "equal", "shown"),
-    [
-        (SWAPPED, True, ""),
-        (LATER, False, "-  find(id=8)"),
-        (log(), False, "+no calls"),
-    ],
+    ("other", "equal", "shown"), [(SWAPPED, True, ""), (LATER, False, "-  find(id=8)"), (log(), False, "+no calls")]
 )
 def test_calls_are_compared_by_what_the_model_asked_for_at_once(
     tmp_path: Path, other: WireLog, equal: bool, shown: str

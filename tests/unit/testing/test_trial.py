@@ -14,18 +14,7 @@ from support.trials import run_config, run_of
 
 from trialbed import about, one_of
 from trialbed.errors import UsageError
-from trialbed.records import (
-    Answer,
-    Failure,
-    Outcome,
-    Query,
-    Score,
-    SentCall,
-    Timing,
-    TrialKey,
-    TrialResult,
-    WireLog,
-)
+from trialbed.records import Answer, Failure, Outcome, Query, Score, SentCall, Timing, TrialKey, TrialResult, WireLog
 from trialbed_testing import ObservedTrial
 from trialbed_testing._single import SingleTrial
 

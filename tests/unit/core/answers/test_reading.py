@@ -35,18 +35,6 @@ def document(*nodes, final_answer="", **rest):
 FINISH = node("Finish", {"return_type": "give_answer", "final_answer": "Uppsala"})
 
 
-def test_an_answer_is_taken_as_it_is():
-    answer = Answer(final_answer="x", finish="give_answer")
-    assert read_answer(answer, NAMES) is answer
-
-
-@pytest.mark.parametrize("text", [True, False], ids=["text", "objects"])
-def test_messages_may_be_text_or_objects(text):
-    answer = read_answer(document(node("weather_now", {"city": "Oslo"}, "cold", text=text)), NAMES)
-    (call,) = answer.calls
-    assert (call.name, call.api, call.arguments, call.response) == ("weather_now", WEATHER, {"city": "Oslo"}, "cold")
-
-
 def test_nested_and_flat_nodes_are_the_same_answer():
     flat = document(node("Geo_Tools_find_city"), node("Weather_now"), FINISH)
     nested = document(
@@ -66,29 +54,22 @@ def test_nested_and_flat_nodes_are_the_same_answer():
     assert [call.api for call in read_answer(nested, NAMES).calls] == [GEO, WEATHER]
 
 
-def test_names_are_looked_up_and_never_split():
-    calls = read_answer(document(node("Geo_Tools_find_city"), node("Geo_Tools")), NAMES).calls
-    assert [call.api for call in calls] == [GEO, None]
-
-
 def test_without_a_finish_node_the_agent_did_not_finish():
     assert read_answer(document(final_answer="sure"), NAMES).finish is None
-    assert read_answer(document(FINISH), NAMES).finish == "give_answer"
+    finished = read_answer(document(FINISH), NAMES)
+    assert (finished.finish, finished.final_answer) == ("give_answer", "Uppsala")
+    assert read_answer(document(FINISH, final_answer="It is Uppsala."), NAMES).final_answer == "It is Uppsala."
     gave_up = node("Finish", {"return_type": "give_up_and_restart"})
     assert read_answer(document(gave_up), NAMES).finish == "give_up_and_restart"
 
 
-def test_the_final_answer_may_stand_in_the_finish_node_alone():
-    assert read_answer(document(FINISH), NAMES).final_answer == "Uppsala"
-    assert read_answer(document(FINISH, final_answer="Oslo"), NAMES).final_answer == "Oslo"
-
-
-def test_arguments_may_be_json_text():
-    message = {"name": "weather_now", "arguments": '{"city": "Oslo"}', "response": ""}
-    broken = {**message, "arguments": '{"city"'}
-    nodes = [{"role": "tool", "message": part, "next": []} for part in (message, broken)]
-    calls = read_answer(document(*nodes), NAMES).calls
-    assert [call.arguments for call in calls] == [{"city": "Oslo"}, '{"city"']
+def test_messages_and_their_arguments_may_be_text_or_objects():
+    message = {"name": "weather_now", "arguments": {"city": "Oslo"}, "response": "cold"}
+    texts = [{**message, "arguments": text} for text in ('{"city": "Oslo"}', '{"city"')]
+    given = (message, json.dumps(message), *texts)
+    calls = read_answer(document(*({"role": "tool", "message": one, "next": []} for one in given)), NAMES).calls
+    assert {(call.name, call.api, call.response) for call in calls} == {("weather_now", WEATHER, "cold")}
+    assert [call.arguments for call in calls] == [*[{"city": "Oslo"}] * 3, '{"city"']
 
 
 def test_pairs_that_no_call_is_about_are_added_without_arguments():
@@ -102,10 +83,6 @@ def test_pairs_that_no_call_is_about_are_added_without_arguments():
         ("Geo_Tools_find_city", GEO, None),
         ("Who_knows", None, None),
     ]
-
-
-def test_an_empty_list_of_pairs_does_not_hide_the_details():
-    assert len(read_answer(document(node("weather_now"), called_apis=[]), NAMES).calls) == 1
 
 
 def test_a_deep_chain_is_read():
@@ -147,25 +124,18 @@ def test_what_is_malformed_is_named(value, place):
         read_answer(value, NAMES)
 
 
-def test_a_title_of_two_apis_means_neither():
-    one = ApiRef(category="c", tool_name="a_b", api_name="c")
-    two = ApiRef(category="c", tool_name="a", api_name="b_c")
-    names = answer_names(
-        [ToolSpec(name=f"t{index}", description="", parameters={}, api=api) for index, api in enumerate((one, two))]
+def test_names_are_looked_up_and_never_split():
+    calls = read_answer(document(node("Geo_Tools_find_city"), node("Geo_Tools")), NAMES).calls
+    assert [call.api for call in calls] == [GEO, None]
+    one, two, other = (
+        ApiRef(category="c", tool_name=tool, api_name=name) for tool, name in (("a_b", "c"), ("a", "b_c"), ("x", "y"))
     )
-    assert names == {"t0": one, "t1": two}
-
-
-def test_a_tool_name_wins_over_a_title():
-    one = ApiRef(category="c", tool_name="a", api_name="b")
-    two = ApiRef(category="c", tool_name="x", api_name="y")
-    names = answer_names(
-        [
-            ToolSpec(name="n", description="", parameters={}, api=one),
-            ToolSpec(name="a_b", description="", parameters={}, api=two),
-        ]
-    )
-    assert names["a_b"] == two
+    for own, expected in (
+        ({"t0": one, "t1": two}, {"t0": one, "t1": two}),  # a title of two Apis means neither
+        ({"n": one, "a_b_c": other}, {"n": one, "a_b_c": other, "x_y": other}),  # a tool's name wins over a title
+    ):
+        tools = [ToolSpec(name=name, description="", parameters={}, api=api) for name, api in own.items()]
+        assert answer_names(tools) == expected
 
 
 @for_each(
@@ -193,21 +163,3 @@ def test_a_text_is_an_answer_that_finished_and_claims_nothing(value: Any) -> Non
 def test_nothing_is_an_answer_that_did_not_finish() -> None:
     answer = read_answer(None, {})
     assert (answer.final_answer, answer.finish) == ("", None)
-
-
-@for_each(
-    ("given", "finish", "reports_calls"),
-    [
-        ({"final_answer": ""}, None, False),
-        ({"final_answer": "GIVE_UP there is no such Api"}, "give_up_and_restart", False),
-        ({"final_answer": "Paris", "finish": None}, None, False),
-        ({"final_answer": "Paris", "calls": ()}, "give_answer", True),
-        ({"final_answer": "Paris", "calls": (), "reports_calls": False}, "give_answer", False),
-    ],
-)
-def test_what_an_answer_leaves_out_follows_from_the_rest(
-    given: dict[str, Any], finish: str | None, reports_calls: bool
-) -> None:
-    answer = Answer(**given)
-    assert (answer.finish, answer.reports_calls) == (finish, reports_calls)
-    assert Answer.model_validate_json(answer.model_dump_json()) == answer

@@ -40,14 +40,3 @@ def test_the_digest_is_that_of_the_apis_wherever_they_are_and_in_whatever_order(
     assert ApiCatalog(stored).digest == ApiCatalog([B], [A]).digest == ApiCatalog(ApiCatalog(stored), [A]).digest
     assert ApiCatalog(stored).digest != ApiCatalog([A, B, C]).digest
     assert ApiCatalog([A]).digest != ApiCatalog([api("a", method="POST")]).digest
-
-
-def test_only_what_is_asked_for_is_read(stored: StoredApis, monkeypatch: pytest.MonkeyPatch) -> None:
-    read: list[int] = []
-    original = StoredApis.__getitem__
-    monkeypatch.setattr(StoredApis, "__getitem__", lambda self, place: read.append(place) or original(self, place))
-    catalog = ApiCatalog(stored)
-    assert (len(catalog), catalog.refs, len(catalog.digest)) == (2, (A.ref, B.ref), 64)
-    assert read == []
-    assert catalog.api(B.ref) == B
-    assert read == [1]

@@ -76,9 +76,3 @@ def test_an_order_is_drawn_by_its_number_and_a_larger_limit_adds_to_it() -> None
     assert ids(shuffle=1, limit=5) == drawn[:5] != every[:5]
     assert ids(shuffle=2) != drawn == ids(shuffle=1)
     assert ids("1-3", shuffle=1) == [query_id for query_id in drawn if query_id in (1, 2, 3)]
-
-
-def test_the_embedded_dataset_has_categories(tmp_path: Path) -> None:
-    chosen = choose_queries(open_dataset("mini", tmp_path), None, (), ("Movies",))
-    assert chosen
-    assert all("Movies" in {api.category for api in query.gold_apis} for query in chosen)

@@ -9,7 +9,7 @@ import pytest
 from support.distributions import FakeDistribution
 
 from trialbed.catalogs import open_dataset
-from trialbed.errors import DataError, DriverBroken, UsageError
+from trialbed.errors import DataError, DriverBroken
 
 BAD = """\
 from trialbed.contracts import Dataset, DatasetDriver
@@ -57,8 +57,3 @@ def test_what_a_dataset_says_of_its_data_stays_as_it_says_it(
     install(fake_distribution, "DataError('cases.json:3: no text')")
     with pytest.raises(DataError, match=re.escape("cases.json:3: no text") + "$"):
         open_dataset("bad", tmp_path)
-
-
-def test_of_a_folder_a_file_of_tasks_is_to_be_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=re.escape(f"such as {tmp_path / 'desk.py'}")):
-        open_dataset(str(tmp_path), tmp_path)

@@ -8,7 +8,7 @@ from typing import Any
 from support.cases import for_each
 from support.trials import NOW
 
-from trialbed.engine._classification import cause_of, classify
+from trialbed.engine import cause_of, classify
 from trialbed.records import Answer, Failure, FailureKind, ModelCall, Outcome, WireLog
 
 ANSWER = Answer(final_answer="Yes", finish="give_answer")
@@ -108,17 +108,6 @@ def test_the_wire_decides(own: FailureKind | None, causes: tuple[Any, ...], expe
     assert kind_of(classify(outcome(own), wire(*causes))) == expected
 
 
-@for_each("causes", [(), ("request",), ("gone",)])
-def test_an_agent_in_process_may_have_a_model_of_its_own(causes: tuple[Any, ...]) -> None:
-    assert kind_of(classify(outcome(None), wire(*causes), in_process=True)) is None
-
-
-def test_the_failure_of_an_agent_that_asked_only_for_what_is_not_served_names_it() -> None:
-    found = classify(outcome(None), wire("path")).failure
-    assert found is not None
-    assert found.message == "the agent answered without a request to the model: because of path"
-
-
 def test_the_request_that_ended_last_counts_not_the_one_that_began_last() -> None:
     slow_failure = call("endpoint", started=0.0, duration=30.0)
     assert kind_of(classify(outcome("agent"), wire(slow_failure, call(None, started=1.0)))) == "endpoint"
@@ -167,12 +156,6 @@ def test_a_result_of_a_wrong_type_is_the_agents_request(own: Any, content: Any, 
     found = classify(outcome(own), wire(refused))
     assert found.failure is not None
     assert (found.failure.kind, found.failure.message) == (expected, "because of request")
-
-
-def test_the_limit_says_how_many_requests_were_refused() -> None:
-    found = classify(outcome(None), wire(None, "limit", "limit")).failure
-    assert found is not None
-    assert found.message == "stopped by the limit: 2 requests past --max-steps refused"
 
 
 @for_each(

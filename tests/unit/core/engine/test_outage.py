@@ -1,106 +1,109 @@
+"""A run ends if trial after trial says nothing, and while it waits for its endpoint, its user is told."""
+
 from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
 
 import pytest
 from support.cases import for_each
 from support.trials import ended
 
-from trialbed.engine._outage import LIMIT, Outage
+from trialbed.engine import Outage, RunProgress, watch_endpoint
 from trialbed.errors import NothingMeasured
-from trialbed.records import FailureKind, ModelCall, TrialResult
+from trialbed.records import EndpointStatus, FailureKind, ModelCall, TrialResult
+
+LIMIT = 8
 
 
-def refused(
-    status: int = 400, *, earlier_answer: bool = False, other_model: str = "", provoked: bool = False
-) -> TrialResult:
+def refused(status: int = 400, *, other_model: str = "", provoked: bool = False) -> TrialResult:
     """A trial that ended as the endpoint refused a request."""
-    call = ModelCall(
-        started=0,
-        duration=1,
-        status=status,
-        request="",
-        response="",
-        request_bytes=0,
-        response_bytes=0,
-        cause="request" if status in (400, 404) else "endpoint",
-        other_model=other_model,
-        provoked=provoked,
-    )
-    calls = (call.model_copy(update={"status": 200, "cause": None}), call) if earlier_answer else (call,)
+    bodies = {"request": "", "response": "", "request_bytes": 0, "response_bytes": 0}
+    call = ModelCall(started=0, duration=1, status=status, other_model=other_model, provoked=provoked, **bodies)
+    call = call.model_copy(update={"cause": "request" if status in (400, 404) else "endpoint"})
     result = ended("model")
-    return result.model_copy(update={"wire": result.wire.model_copy(update={"model_calls": calls})})
+    return result.model_copy(update={"wire": result.wire.model_copy(update={"model_calls": (call,)})})
 
 
-def after(*results: TrialResult, measured: bool = False) -> Outage:
-    outage = Outage(measured=measured, key_variable="SOME_KEY")
+def after(*results: TrialResult) -> Outage:
+    outage = Outage(measured=False, key_variable="SOME_KEY")
     for result in results:
         outage.note(result)
     return outage
 
 
-@pytest.mark.parametrize("kind", ["endpoint", "server"])
-def test_many_trials_in_a_row_that_were_not_measured_end_the_run(kind: FailureKind) -> None:
-    assert not after(*[ended(kind)] * (LIMIT - 1)).over
-    assert after(*[ended(kind)] * LIMIT).over
-
-
-def test_at_any_time() -> None:
-    lost = [ended("endpoint")] * (LIMIT - 1)
+@for_each("kind", ["endpoint", "server"])
+def test_many_trials_in_a_row_that_were_not_measured_end_the_run_at_any_time(kind: FailureKind) -> None:
+    lost = [ended(kind)] * (LIMIT - 1)
+    assert not after(*lost).over
+    assert after(*lost, ended(kind)).over
     assert not after(*lost, ended(), *lost).over
-    assert after(ended(), *lost, ended("timeout"), *lost, ended("endpoint")).over
+    assert after(ended(), *lost, ended("timeout"), *lost, ended(kind)).over
 
 
-def test_a_run_in_which_nothing_was_measured_says_why() -> None:
-    with pytest.raises(
-        NothingMeasured, match="all 2 trials that were tried failed because of the model's endpoint: refused"
-    ):
-        after(ended("endpoint"), ended("endpoint")).check()
-    with pytest.raises(
-        NothingMeasured, match="the one trial that was tried failed because of Trialbed's server: refused"
-    ):
-        after(ended("server")).check()
-
-
-@for_each("kind", [None, "agent", "timeout", "limit", "crash"])
-def test_one_trial_that_says_something_makes_a_result(kind: FailureKind | None) -> None:
-    after(ended("endpoint"), ended(kind)).check()
-    after(ended(kind)).check()
-
-
-def test_an_endpoint_that_refuses_everything_measures_nothing() -> None:
-    with pytest.raises(NothingMeasured):
-        after(refused(), refused()).check()
+def test_refusals_end_a_run_that_has_measured_nothing_unless_the_framework_provoked_them() -> None:
     assert after(*[refused()] * LIMIT).over
-
-
-def test_a_framework_that_asks_for_another_model_fails_itself_and_stops_no_run() -> None:
-    own = refused(404, other_model="strong")
-    after(own).check()
-    assert not after(*[own] * LIMIT).over
-
-
-def test_a_framework_that_is_refused_where_a_plain_request_is_not_fails_itself_and_stops_no_run() -> None:
-    own = refused(provoked=True)
-    after(own).check()
-    assert not after(*[own] * LIMIT).over
-
-
-def test_a_refusal_beside_answers_is_a_result() -> None:
-    after(refused(earlier_answer=True)).check()
     assert not after(ended(), *[refused()] * LIMIT).over
+    for own in (refused(404, other_model="strong"), refused(provoked=True)):
+        after(own).check()
+        assert not after(*[own] * LIMIT).over
 
 
-def test_what_an_earlier_session_measured_counts() -> None:
-    outage = after(*[ended("endpoint")] * LIMIT, measured=True)
-    assert outage.over
-    outage.check()
-
-
-@pytest.mark.parametrize("status", [401, 403])
-def test_where_the_key_is_refused_its_variable_is_named(status: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("SOME_KEY", raising=False)
+@for_each("status", [401, 403])
+def test_the_variable_of_a_refused_key_is_named(status: int) -> None:
     lost = refused(status).model_copy(update={"outcome": ended("endpoint").outcome})
-    with pytest.raises(NothingMeasured, match=r"no key was sent: set SOME_KEY in the environment or in \.env"):
-        after(lost).check()
-    monkeypatch.setenv("SOME_KEY", "sk-12345678")
-    with pytest.raises(NothingMeasured, match="the key in SOME_KEY was sent"):
-        after(lost).check()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.delenv("SOME_KEY", raising=False)
+        with pytest.raises(NothingMeasured, match=r"no key was sent: set SOME_KEY in the environment or in \.env"):
+            after(lost).check()
+        patched.setenv("SOME_KEY", "sk-12345678")
+        with pytest.raises(NothingMeasured, match="the key in SOME_KEY was sent"):
+            after(lost).check()
+
+
+BUSY = EndpointStatus(answered=3, waiting=2, reason="the upstream endpoint answered with status 429: slow down")
+WAITS = "waiting for the model's endpoint: "
+SLOW = "; the last failure: the upstream endpoint answered with status 429: slow down"
+
+
+@for_each(
+    ("statuses", "said"),
+    [
+        ([BUSY] * 9, [f"{WAITS}2 requests wait to be repeated{SLOW}"] * 3),
+        ([BUSY, None, BUSY], [f"{WAITS}2 requests wait to be repeated{SLOW}"]),
+        ([BUSY.model_copy(update={"answered": number}) for number in range(9)], []),
+        (
+            [BUSY.model_copy(update={"state": "open", "waiting": 1})] * 2,
+            [f"{WAITS}1 request waits to be repeated, and others are held back{SLOW}"],
+        ),
+        (
+            [EndpointStatus(answered=3, held=2)] * 2,
+            [f"{WAITS}2 requests wait for their turn, by its own limits or --rpm and --tpm"],
+        ),
+    ],
+)
+def test_requests_that_wait_are_reported_less_and_less_often(
+    statuses: Sequence[EndpointStatus | None], said: list[str]
+) -> None:
+    """None is a look at which the server does not answer."""
+    looks, lines, left = iter(statuses), list[str](), len(statuses)
+
+    class Notes(RunProgress):
+        def note(self, text: str) -> None:
+            lines.append(text)
+
+    async def endpoint() -> EndpointStatus:
+        status = next(looks)
+        if status is None:
+            raise NothingMeasured("gone")
+        return status
+
+    async def pause(_seconds: float) -> None:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise asyncio.CancelledError
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(watch_endpoint(endpoint, Notes(), pause))
+    assert lines == said

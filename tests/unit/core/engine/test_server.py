@@ -12,7 +12,7 @@ import pytest
 from support.servers import listening, until
 
 from trialbed.contracts import OpenedModel
-from trialbed.engine._server import ServerProcess, ServerStart, server, server_start
+from trialbed.engine import ServerProcess, ServerStart, server, server_start
 from trialbed.errors import UsageError
 from trialbed.preparation import RunOptions
 from trialbed.records import TrialRegistration
@@ -24,18 +24,6 @@ def settings(**options: Any) -> dict[str, Any]:
     given = RunOptions(frameworks=("reference",), response_cache=Path("responses.db"), **options)
     found: dict[str, Any] = json.loads(server_start(given, ()).command[-1])
     return found
-
-
-def test_the_gateway_gets_the_runs_patience_with_the_endpoint() -> None:
-    found = settings(base_url="http://model/v1", model_retries=3, endpoint_patience=7.5)
-    assert found["upstream"] == "http://model/v1"
-    assert (found["model_retries"], found["endpoint_patience"]) == (3, 7.5)
-    assert "upstream" not in settings()
-
-
-@pytest.mark.parametrize(("timeout", "silence"), [(60.0, 300.0), (900.0, 900.0)])
-def test_a_judge_may_take_as_long_as_a_trial(timeout: float, silence: float) -> None:
-    assert settings(base_url="http://model/v1", timeout=timeout)["upstream_timeout"] == silence
 
 
 def test_each_endpoint_has_its_own_key_and_none_stands_on_the_command_line(
@@ -74,9 +62,7 @@ def test_a_server_does_not_do_for_tests_whose_simulators_have_other_keys(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     given = RunOptions(
-        simulator_model="m@http://c/v1",
-        endpoint_key_env=("c=SIMULATOR_KEY",),
-        response_cache=tmp_path / "responses.db",
+        simulator_model="m@http://c/v1", endpoint_key_env=("c=SIMULATOR_KEY",), response_cache=tmp_path / "responses.db"
     )
 
     def start(key: str) -> ServerStart:
@@ -95,10 +81,6 @@ def test_keys_of_servers_that_the_user_starts_reach_no_endpoint_of_a_run(
     models = [OpenedModel(model=name, base_url=f"http://{name}/v1") for name in "ab"]
     environment = server_start(RunOptions(response_cache=tmp_path / "responses.db"), models).environment("token")
     assert "key-of-another-server" not in str(environment)
-
-
-def test_a_trial_that_waits_for_its_turn_is_never_closed_however_slow_the_others_are() -> None:
-    assert settings()["trial_expiry"] > 365 * 86_400
 
 
 TOKEN = "a-token-of-the-user"
@@ -125,12 +107,6 @@ async def test_a_server_that_lets_workers_control_trials_is_refused(
                 await closed_trial()
         else:
             assert await closed_trial() == ("trial-000001" if token else "closed: 200")
-
-
-async def test_a_server_that_runs_already_cannot_ask_this_process() -> None:
-    with pytest.raises(UsageError, match="leave out server_url"):
-        async with server(RunOptions(server_url="http://127.0.0.1:9"), calls_back=True):
-            pass
 
 
 PRINTS = """

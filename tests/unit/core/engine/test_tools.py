@@ -1,17 +1,21 @@
+"""The calls that scripted models play, and the tools that a selector chooses for a run."""
+
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
-from typing import cast
+from typing import Any
 
 import pytest
-from support.trials import run_config, run_of
+from support.cases import for_each
+from support.trials import ended, run_config, run_of
 
 from trialbed.contracts import ToolSelector
-from trialbed.engine._gold import gold_script
-from trialbed.engine._tools import AT_ONCE, KEPT, RunTools, ToolsNotChosen
-from trialbed.records import Api, ApiRef, GoldCall, Parameter, Query, Run, ToolSpec
+from trialbed.engine import Lanes, Outage, RunProgress, RunTools, ToolsNotChosen, gold_script
+from trialbed.errors import DataError
+from trialbed.records import Api, ApiRef, GoldCall, Parameter, Query, ToolSpec, TrialKey, TrialResult
 from trialbed.store import Store
 
 API = Api(
@@ -30,31 +34,28 @@ API = Api(
 )
 OTHER = API.model_copy(update={"api_name": "other"})
 TOOL = ToolSpec(name="Stars_by_id", description="", parameters=API.parameters_schema(), api=API.ref)
+MADE_UP = {"id": 12, "prose": 1, "empty": "example", "from": "here", "kind": "a"}
 
 
-def query(*calls: GoldCall) -> Query:
-    return Query(query_id=1, text="?", apis=(API, OTHER), gold_calls=calls)
-
-
-def test_the_datasets_arguments_are_played_as_they_are() -> None:
-    (call,) = gold_script(query(GoldCall(api=API.ref, arguments={"id": 5})), [TOOL])
-    assert (call.name, call.arguments) == ("Stars_by_id", {"id": 5})
-
-
-def test_missing_arguments_are_defaults_of_the_right_type_else_examples() -> None:
-    (call,) = gold_script(query(GoldCall(api=API.ref)), [TOOL])
-    assert call.arguments == {"id": 12, "prose": 1, "empty": "example", "from": "here", "kind": "a"}
-
-
-def test_a_gold_api_that_is_not_offered_cannot_be_played() -> None:
-    assert gold_script(query(GoldCall(api=OTHER.ref)), [TOOL]) == ()
+@for_each(
+    ("call", "played"),
+    [
+        (GoldCall(api=API.ref, arguments={"id": 5}), [("Stars_by_id", {"id": 5})]),
+        (GoldCall(api=API.ref), [("Stars_by_id", MADE_UP)]),
+        (GoldCall(api=OTHER.ref), []),  # it is not offered
+    ],
+)
+def test_the_datasets_arguments_are_played_else_defaults_of_the_right_type_else_examples(
+    call: GoldCall, played: list[Any]
+) -> None:
+    query = Query(query_id=1, text="?", apis=(API, OTHER), gold_calls=(call,))
+    assert [(one.name, one.arguments) for one in gold_script(query, [TOOL])] == played
 
 
 class Failing(ToolSelector):
     """Fails at its third query."""
 
-    def __init__(self) -> None:
-        self.asked = 0
+    asked = 0
 
     def select(self, query: Query, *, max_tools: int) -> list[ApiRef]:
         self.asked += 1
@@ -63,72 +64,35 @@ class Failing(ToolSelector):
         return [API.ref]
 
 
-def running(queries: Sequence[Query]) -> Run:
-    return run_of(run_config(query_ids=tuple(one.query_id for one in queries)), status="running")
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store.open(str(tmp_path / "store.db")) as opened:
+        opened.create_run(run_of(run_config(query_ids=(1, 2, 3, 4)), status="running"))
+        yield opened
 
 
-async def test_choices_that_were_made_before_one_fails_are_kept(tmp_path: Path) -> None:
-    queries = [Query(query_id=number, text="?", apis=(API,)) for number in (1, 2, 3)]
-    run, by_id = running(queries), {one.query_id: one for one in queries}
-    with Store.open(str(tmp_path / "store.db")) as store:
-        store.create_run(run)
-        tools = RunTools(run, lambda: [API], by_id, store, lambda _: Failing())
-        with pytest.raises(ToolsNotChosen, match="gone"):
-            await tools(120, 1)
-        assert sorted(store.selections("r", [1, 2, 3], 120)) == [1, 2]
+async def test_choices_that_were_made_before_one_fails_are_kept(store: Store) -> None:
+    queries = {number: Query(query_id=number, text="?", apis=(API,)) for number in (1, 2, 3, 4)}
+    tools = RunTools(store.run("r"), lambda: [API], queries, store, lambda _: Failing())
+    with pytest.raises(ToolsNotChosen, match="gone"):
+        await tools(120, 1)
+    assert sorted(store.selections("r", [*queries], 120)) == [1, 2]
 
 
-async def test_a_run_that_goes_on_has_its_next_queries_chosen_first(tmp_path: Path) -> None:
-    queries = [Query(query_id=number, text="?", apis=(API,)) for number in range(AT_ONCE + 2)]
-    run, by_id = running(queries), {one.query_id: one for one in queries}
-    with Store.open(str(tmp_path / "store.db")) as store:
-        store.create_run(run)
-        await RunTools(run, lambda: [API], by_id, store, lambda _: Failing())(120, AT_ONCE + 1)
-        assert sorted(store.selections("r", list(by_id), 120)) == [AT_ONCE, AT_ONCE + 1]
+async def test_trials_under_way_are_kept_if_the_tools_of_another_cannot_be_chosen(store: Store) -> None:
+    failed = asyncio.Event()
 
+    async def runner(key: TrialKey, attempt: int) -> TrialResult:
+        if key.query_id == 2:
+            failed.set()
+            raise ToolsNotChosen(DataError("the endpoint of the selector is gone"))
+        await failed.wait()
+        return ended().model_copy(update={"key": key, "attempt": attempt})
 
-class Stored:
-    """A store that has the tools of all queries, or none."""
-
-    def __init__(self, error: Exception | None = None) -> None:
-        self.asked: list[int | str] = []
-        self.error = error
-
-    def selections(self, _run_id: str, ids: Sequence[int | str], _most: int) -> dict[int | str, tuple[ToolSpec, ...]]:
-        self.asked.append(ids[0])
-        if self.error is not None:
-            raise self.error
-        return {query_id: (TOOL.model_copy(update={"name": f"of_{query_id}"}),) for query_id in ids}
-
-
-def stored_tools(parts: int, store: Stored) -> RunTools:
-    run = run_of(run_config(query_ids=tuple(range(parts * AT_ONCE))), status="running")
-    return RunTools(run, list, {}, cast("Store", store), lambda _: Failing())
-
-
-async def test_parts_are_read_once_while_trials_are_about_them() -> None:
-    store = Stored()
-    tools = stored_tools(5, store)
-    found = await asyncio.gather(*(tools(120, number) for number in range(AT_ONCE + 10)))
-    assert [one.name for (one,) in found] == [f"of_{number}" for number in range(AT_ONCE + 10)]
-    assert store.asked == [0, AT_ONCE]
-
-
-async def test_parts_that_were_read_long_ago_are_read_again() -> None:
-    store = Stored()
-    tools = stored_tools(8, store)
-    for part in [0, *range(1, KEPT + 1), 1, 0]:
-        assert len(await tools(120, part * AT_ONCE)) == 1
-    assert store.asked == [part * AT_ONCE for part in [*range(KEPT + 1), 0]]
-
-
-async def test_a_choice_that_fails_is_not_made_again_for_the_trials_that_wait() -> None:
-    store = Stored(RuntimeError("the endpoint is gone"))
-    tools = stored_tools(2, store)
-
-    async def trial(query_id: int) -> None:
-        with pytest.raises(ToolsNotChosen, match="gone"):
-            await tools(120, query_id)
-
-    await asyncio.gather(*(trial(query_id) for query_id in range(AT_ONCE - 8, AT_ONCE + 8)))
-    assert store.asked == [0]
+    outage = Outage(measured=True, key_variable="KEY")
+    given: Any = {"outage": outage, "lost": Counter(), "progress": RunProgress(), "ended": lambda _: None}
+    lanes = Lanes(store, "r", slots=2, ambient=True, **given)
+    due = [(TrialKey(framework="reference", query_id=query), 0) for query in (1, 2, 3, 4)]
+    with pytest.raises(DataError, match="endpoint of the selector is gone"):
+        await lanes.run(runner, due)  # type: ignore[arg-type] # stands for the trials of a run
+    assert [one.key.query_id for one in store.each_attempt_summary("r")] == [1]

@@ -1,42 +1,46 @@
-"""One trial: when its log is asked for, and which failed trials are repeated in a fresh worker."""
+"""One trial: what its agent and the server are told, and which failed trials are repeated in a fresh worker."""
 
 from __future__ import annotations
 
 import asyncio
-import threading
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
-from support.trials import cells_of, run_config
+from support.cases import for_each
+from support.trials import NOW, cells_of, run_config
 
-from trialbed.contracts import Executor, Judge, LostTrial, OpenedModel, Verdict
-from trialbed.engine._trial import TrialRunner
+from trialbed.contracts import Executor, OpenedModel
+from trialbed.engine import TrialRunner
 from trialbed.prices import read_prices
 from trialbed.records import (
     Answer,
     ApiRef,
-    Expected,
     Failure,
+    FailureKind,
     FrameworkInfo,
     GoldCall,
-    IntegrityFinding,
     ModelCall,
     Outcome,
     Query,
     ToolSpec,
     TrialKey,
     TrialRegistration,
+    TrialResult,
     TrialSpec,
     Usage,
     WireLog,
 )
-from trialbed.scoring import CheckResult, ScoringStopped
+from trialbed.scoring import ScoringStopped
 from trialbed.store import new_run
 
-NOW = datetime(2026, 1, 1, tzinfo=UTC)
 ASKED = ModelCall(started=0, duration=0, status=200, request="", response="", request_bytes=0, response_bytes=0)
+API = ApiRef(category="C", tool_name="T", api_name="weather")
+TOOL = ToolSpec(name="weather", description="", parameters={"type": "object"}, api=API)
+GOLD = GoldCall(api=API)
+KEY = TrialKey(framework="f", query_id=1)
 
 
 class Control:
@@ -44,354 +48,175 @@ class Control:
 
     url = "http://server"
 
-    def __init__(self, *calls: ModelCall) -> None:
-        self.calls = calls
-        self.opened: list[str] = []
-        self.kinds: dict[str, object] = {}
-        self.registrations: dict[str, TrialRegistration] = {}
+    def __init__(self, *calls: ModelCall, failure: Failure | None = None) -> None:
+        self.log = {"opened_at": NOW, "model_calls": calls, "failure": failure}
+        self.opened: list[tuple[TrialRegistration, object]] = []
         self.closed: list[str] = []
 
-    async def open_trial(self, registration, kind):
-        self.opened.append(registration.trial)
-        self.kinds[registration.trial], self.registrations[registration.trial] = kind, registration
+    async def open_trial(self, registration: TrialRegistration, kind: object) -> None:
+        self.opened.append((registration, kind))
 
-    async def close_trial(self, trial):
+    async def close_trial(self, trial: str) -> WireLog:
         self.closed.append(trial)
-        return WireLog(trial=trial, opened_at=NOW, model_calls=self.calls)
+        return WireLog(trial=trial, **self.log)
+
+    @property
+    def trials(self) -> list[str]:
+        return [registration.trial for registration, _ in self.opened]
 
 
 class Workers(Executor):
-    """Fails in a worker that has run other trials, and answers in a fresh one."""
+    """Fails in a worker that has run other trials, and answers in a fresh one; or always answers, if it has a text."""
 
     reuses_workers = True
 
-    def __init__(self, kind="crash", *, first=False) -> None:
+    def __init__(self, kind: FailureKind = "crash", *, first: bool = False, text: str = "") -> None:
         super().__init__()
         self.failure = Failure(kind=kind, message="Too many open files")
-        self.first = first
+        self.first, self.text = first, text
         self.specs: list[TrialSpec] = []
+        self.begun, self.let_go = asyncio.Event(), asyncio.Event()
+        self.let_go.set()
 
-    async def __aexit__(self, kind, error, trace):
+    async def __aexit__(self, *_: object) -> None:
         """Nothing to end."""
 
-    async def describe(self, framework):
+    async def describe(self, framework: str) -> FrameworkInfo:
         return FrameworkInfo(name=framework, version="1", adapter="a", adapter_version="1", python="3")
 
-    async def execute(self, spec):
+    async def execute(self, spec: TrialSpec) -> Outcome:
         self.specs.append(spec)
-        if spec.fresh:
-            return Outcome(started_at=NOW, wall_time=1, answer=Answer(final_answer="yes"), first=True)
+        self.begun.set()
+        await self.let_go.wait()
+        if spec.fresh or self.text:
+            return Outcome(started_at=NOW, wall_time=1, answer=Answer(final_answer=self.text or "yes"), first=True)
         return Outcome(started_at=NOW, wall_time=1, failure=self.failure, first=self.first)
 
 
-class Turns(Workers):
-    """Notes when a trial's agent works, which may end once it is let go."""
+def runner_of(
+    executor: Executor, control: Any, scored: Callable[[Any], Any] = lambda _: (), calls: Sequence[GoldCall] = ()
+) -> TrialRunner:
+    async def score(context: Any) -> Any:
+        return scored(context)
 
-    def __init__(self, events) -> None:
-        super().__init__()
-        self.events = events
-        self.begun = asyncio.Event()
-        self.let_go = asyncio.Event()
-
-    async def execute(self, spec):
-        self.events.append(("begun", spec.trial))
-        self.begun.set()
-        await self.let_go.wait()
-        return Outcome(started_at=NOW, wall_time=1, answer=Answer(final_answer="yes"), first=True)
-
-
-TOOL = ToolSpec(
-    name="weather",
-    description="",
-    parameters={"type": "object"},
-    api=ApiRef(category="C", tool_name="T", api_name="weather"),
-)
-
-
-GOLD = GoldCall(api=TOOL.api)
-
-
-class NotedControl(Control):
-    """Notes when a trial's log is asked for, which is there a moment later."""
-
-    def __init__(self, events) -> None:
-        super().__init__()
-        self.events = events
-
-    async def close_trial(self, trial):
-        self.events.append(("log asked for", trial))
-        await asyncio.sleep(0)
-        return await super().close_trial(trial)
-
-
-async def run(executor, control, scored=None, processes=None):
-    return await runner_of(executor, control, scored, processes)(TrialKey(framework="f", query_id=1))
-
-
-async def offer(most, _query):
-    return (TOOL,) if most == 5 else ()
-
-
-def runner_of(executor, control, scored=None, processes=None):
-    async def score(context):
-        return scored(context) if scored else ()
+    async def offer(most: int, _query: int | str) -> tuple[ToolSpec, ...]:
+        return (TOOL,) if most == 5 else ()
 
     (first,) = cells_of("f", temperature=0.0)
     own = {"label": "f@partial", "model": "scripted:partial", "temperature": 0.7, "told_model": "partial"}
     few = {"label": "f@max_tools=5", "max_tools": 5}
     config = run_config(first, *(first.model_copy(update=update) for update in (own, few)), adapter_versions={})
+    listeners: Any = SimpleNamespace(notify=lambda *event, **details: None, score=score)
     return TrialRunner(
         run=new_run(config, "d"),
-        queries={1: Query(query_id=1, text="?", apis=())},
-        tools=offer,
+        queries={1: Query(query_id=1, text="?", apis=(), gold_calls=tuple(calls))},
+        tools=offer,  # type: ignore[arg-type] # stands for the tools of a run
         simulator="template",
         control=control,
         executors=dict.fromkeys(config.frameworks, executor),
-        listeners=SimpleNamespace(notify=lambda *event, **details: None, score=score),
-        judge=None,
+        listeners=listeners,
+        judge=None,  # type: ignore[arg-type] # no answer is judged
         models={name: OpenedModel(model=name) for name in config.models},
-        slots=asyncio.Semaphore(1),
-        processes=processes,
     )
+
+
+async def run(executor: Executor, control: Control, **more: Any) -> TrialResult:
+    return await runner_of(executor, control, **more)(KEY)
 
 
 async def test_a_framework_with_settings_of_its_own_is_the_same_agent_with_these() -> None:
     executor, control = Workers(), Control(ASKED)
     runner = runner_of(executor, control)
-    await runner(TrialKey(framework="f", query_id=1))
-    result = await runner(TrialKey(framework="f@partial", query_id=1))
-    assert result.key.framework == "f@partial"
-    assert [spec.key.framework for spec in executor.specs] == ["f", "f"]
-    assert [(spec.endpoint.model, spec.endpoint.temperature) for spec in executor.specs] == [
-        ("gpt-4o", 0.0),
-        ("partial", 0.7),
+    labels = ("f", "f@partial", "f@max_tools=5")
+    results = [await runner(TrialKey(framework=label, query_id=1)) for label in labels]
+    assert [(result.key.framework, result.selected_tools) for result in results] == [
+        ("f", ()),
+        ("f@partial", ()),
+        ("f@max_tools=5", ("weather",)),
     ]
-    assert [(one.model, one.model_name) for one in control.registrations.values()] == [
-        ("scripted:gold", "gpt-4o"),
-        ("scripted:partial", "partial"),
+    told = [(spec.key.framework, spec.endpoint.model, spec.endpoint.temperature, spec.tools) for spec in executor.specs]
+    assert told == [("f", "gpt-4o", 0.0, ()), ("f", "partial", 0.7, ()), ("f", "gpt-4o", 0.0, (TOOL,))]
+    assert [(one.model, one.model_name, one.tools) for one, _ in control.opened] == [
+        ("scripted:gold", "gpt-4o", ()),
+        ("scripted:partial", "partial", ()),
+        ("scripted:gold", "gpt-4o", (TOOL,)),
     ]
-    assert len(set(control.kinds.values())) == 2, "the server would open the one like the other"
-    result = await runner(TrialKey(framework="f@max_tools=5", query_id=1))
-    assert (result.selected_tools, executor.specs[-1].tools) == (("weather",), (TOOL,))
-    assert [*control.registrations.values()][-1].tools == (TOOL,)
-    assert len(set(control.kinds.values())) == 3
+    assert len({kind for _, kind in control.opened}) == 3, "the server would open the one like the other"
 
 
-async def test_a_log_is_asked_for_before_the_next_agent_works():
-    events = []
-    executor = Turns(events)
-    executor.let_go.set()
-    runner = runner_of(executor, NotedControl(events))
-    await asyncio.gather(*(runner(TrialKey(framework="f", query_id=1, repeat=repeat)) for repeat in range(2)))
-    (_, first), (_, second) = (event for event in events if event[0] == "begun")
-    assert events == [
-        ("begun", first),
-        ("log asked for", first),
-        ("begun", second),
-        ("log asked for", second),
-    ]
-
-
-async def test_trials_that_are_broken_off_are_closed_whether_they_have_begun_or_wait():
-    events = []
-    executor, control = Turns(events), NotedControl(events)
+async def test_trials_that_are_broken_off_are_closed_whether_they_have_begun_or_wait() -> None:
+    executor, control = Workers(), Control()
+    executor.let_go.clear()
     runner = runner_of(executor, control)
-    trials = [asyncio.create_task(runner(TrialKey(framework="f", query_id=1, repeat=repeat))) for repeat in range(2)]
+    trials = [asyncio.create_task(runner(KEY.model_copy(update={"repeat": repeat}))) for repeat in range(2)]
     await executor.begun.wait()
     for trial in trials:
         trial.cancel()
     await asyncio.wait(trials)
     assert all(trial.cancelled() for trial in trials)
-    assert len(control.opened) == 2
-    assert sorted(control.closed) == sorted(control.opened)
+    assert sorted(control.closed) == sorted(control.trials)
+    assert len(control.trials) == 2
 
 
-async def test_the_tools_of_a_trial_are_ended_also_where_its_log_cannot_be_had():
-    ended = []
-
-    class Callbacks:
-        url = None
-
-        def open(self, trial, query, observe):
-            """Nothing is made."""
-
-        def apis(self, query):
-            return ()
-
-        async def close(self, trial):
-            ended.append(trial)
-            return None, None
-
-    class Broken(Control):
-        async def close_trial(self, trial):
-            raise RuntimeError("no such log")
-
-    executor = Workers()
-    runner = replace(runner_of(executor, Broken()), callbacks=Callbacks())
-    with pytest.raises(RuntimeError, match="no such log"):
-        await runner(TrialKey(framework="f", query_id=1))
-    assert ended == [spec.trial for spec in executor.specs]
-
-
-async def test_a_failure_before_the_model_was_asked_is_repeated_in_a_fresh_worker_and_kept():
+async def test_a_failure_before_the_model_was_asked_is_repeated_in_a_fresh_worker_and_kept() -> None:
     executor, control = Workers(), Control()
     result = await run(executor, control)
     assert [spec.fresh for spec in executor.specs] == [False, True]
-    assert control.opened == control.closed == [spec.trial for spec in executor.specs]
-    assert len(set(control.opened)) == 2
-    assert result.trial == control.opened[1]
-    assert result.outcome.answer is not None
+    assert control.trials == control.closed == [spec.trial for spec in executor.specs]
+    assert len(set(control.trials)) == 2
+    assert (result.trial, result.outcome.answer) == (control.trials[1], Answer(final_answer="yes"))
     assert [outcome.failure for outcome in result.earlier] == [executor.failure]
 
 
-async def test_a_tool_that_breaks_in_the_server_leaves_the_trial_not_measured():
+@for_each(
+    ("executor", "calls"),
+    [
+        (lambda: Workers(first=True), ()),  # a fresh worker
+        (Workers, (ASKED,)),  # the model was asked
+        (lambda: Workers("server"), ()),  # it is not the worker's
+        (type("Others", (Workers,), {"reuses_workers": False}), ()),  # no worker is used again
+    ],
+)
+def test_no_other_failure_gets_a_second_try(executor: Callable[[], Workers], calls: Sequence[ModelCall]) -> None:
+    async def result() -> tuple[Workers, TrialResult]:
+        workers = executor()
+        return workers, await run(workers, Control(*calls))
+
+    workers, found = asyncio.run(result())
+    assert (len(workers.specs), found.outcome.failure, found.earlier) == (1, workers.failure, ())
+
+
+async def test_a_tool_that_breaks_in_the_server_leaves_the_trial_not_measured() -> None:
     broken = Failure(kind="tool", message='Weather raised KeyError: 5 (File "weather.py", line 7)', detail="Traceback")
-
-    class Server(Control):
-        async def close_trial(self, trial):
-            return (await super().close_trial(trial)).model_copy(update={"failure": broken})
-
-    for executor in (Workers(first=True), Turns([])):
-        if isinstance(executor, Turns):
-            executor.let_go.set()
-        result = await run(executor, Server(ASKED))
+    for executor in (Workers(first=True), Workers(text="yes")):
+        result = await run(executor, Control(ASKED, failure=broken))
         assert (result.status, result.outcome.failure, result.scores) == ("not measured", broken, ())
         assert result.gold_calls is None
 
 
-class Answering(Workers):
-    """Answers at once."""
-
-    def __init__(self, text) -> None:
-        super().__init__()
-        self.text = text
-
-    async def execute(self, spec):
-        return Outcome(started_at=NOW, wall_time=1, answer=Answer(final_answer=self.text), first=True)
-
-
-async def test_an_answer_of_more_than_half_a_million_characters_has_failed_and_keeps_its_beginning():
-    longest = await run(Answering("x" * 500_000), Control(ASKED))
-    assert longest.status == "answered"
-    longer = await run(Answering("x" * 500_000 + "y"), Control(ASKED), pytest.fail)
-    message = "the answer has 500,001 characters; answers of more than 500,000 are not judged"
-    assert (longer.status, longer.outcome.failure) == ("failed", Failure(kind="answer", message=message))
-    assert longer.outcome.answer.final_answer == "x" * 500_000
-
-
-async def test_texts_that_cannot_be_scored_within_the_limits_cost_their_trial():
-    def stops(context):
+async def test_an_answer_that_is_too_long_or_takes_too_long_to_score_has_failed_and_keeps_its_beginning() -> None:
+    def stops(_: Any) -> Any:
         raise ScoringStopped("takes more than 60 s of work")
 
-    result = await run(Answering("42"), Control(ASKED), stops)
-    message = "the answer and the results of its calls could not be scored: that takes more than 60 s of work"
-    assert (result.status, result.scores) == ("failed", ())
-    assert result.outcome.failure == Failure(kind="answer", message=message)
-    assert result.outcome.answer.final_answer == "42"
+    assert (await run(Workers(text="x" * 500_000), Control(ASKED))).status == "answered"
+    too_long = "the answer has 500,001 characters; answers of more than 500,000 are not judged"
+    late = "the answer and the results of its calls could not be scored: that takes more than 60 s of work"
+    for text, scored, message in (("x" * 500_000 + "y", pytest.fail, too_long), ("42", stops, late)):
+        result = await run(Workers(text=text), Control(ASKED), scored=scored, calls=(GOLD,))
+        assert (result.status, result.scores) == ("failed", ())
+        assert result.outcome.failure == Failure(kind="answer", message=message)
+        assert result.outcome.answer == Answer(final_answer=text.rstrip("y"))
+        assert [call.gold for call in result.gold_calls or ()] == [GOLD]
 
 
-async def test_a_judge_is_asked_for_the_criteria_of_a_task():
-    class Reading(Judge):
-        async def judge(self, query, answer, wire):
-            raise AssertionError("only the criterion is asked for")
-
-        async def meets(self, criterion, query, answer, wire):
-            return Verdict(status="Solved", value=1.0, reason=f"{criterion} it is", votes=("Solved",))
-
-    found = []
-
-    def scored(context):
-        found.extend(context.checks)
-        return ()
-
-    runner = runner_of(Answering("42"), Control(ASKED), scored)
-    query = Query(query_id=1, text="?", apis=(), expected=Expected(criteria=("polite",)))
-    runner = replace(runner, queries={1: query}, judge=Reading())
-    await runner(TrialKey(framework="f", query_id=1))
-    assert found == [CheckResult("criterion: polite", True, "polite it is")]
-
-
-async def test_a_large_log_is_examined_in_a_process_and_costs_its_trial_at_most():
-    class Processes:
-        stops = False
-
-        async def call(self, function, *arguments, **named):
-            if self.stops:
-                raise ScoringStopped("takes more than 60 s of work")
-            found, gold_calls = function(*arguments, **named)
-            return (*found, IntegrityFinding(kind="other_model", count=7)), gold_calls
-
-    processes = Processes()
-    large = ASKED.model_copy(update={"response": "x" * 1_000_001})
-    assert (await run(Answering("42"), Control(ASKED), processes=processes)).integrity == ()
-    (found,) = (await run(Answering("42"), Control(large), processes=processes)).integrity
-    assert found.count == 7
-    processes.stops = True
-    runner = runner_of(Answering("42"), Control(large), processes=processes)
-    runner.queries[1] = Query(query_id=1, text="?", apis=(), gold_calls=(GOLD,))
-    stopped = await runner(TrialKey(framework="f", query_id=1))
-    assert (stopped.status, stopped.scores, stopped.integrity) == ("failed", (), ())
-    assert stopped.outcome.failure.message.endswith("takes more than 60 s of work")
-    assert [(call.gold, call.lost) for call in stopped.gold_calls] == [(GOLD, "trial failed")]
-    crashed = await run(Workers(first=True), Control(large), processes=processes)
-    assert crashed.outcome.failure.kind == "crash"
-
-
-async def test_a_trial_ends_with_the_facts_that_reports_need():
-    """They are computed once, while other trials run, and not when each report is made."""
-    usage = Usage(prompt_tokens=3, completion_tokens=4)
-    asked = ASKED.model_copy(update={"usage": usage})
-    runner = runner_of(Answering("42"), Control(asked, asked.model_copy(update={"other_model": "strong"})))
-    runner.queries[1] = Query(query_id=1, text="?", apis=(), gold_calls=(GOLD,))
+async def test_a_trial_ends_with_the_facts_that_reports_need() -> None:
+    asked = ASKED.model_copy(update={"usage": Usage(prompt_tokens=3, completion_tokens=4)})
+    control = Control(asked, asked.model_copy(update={"other_model": "strong"}))
+    runner = runner_of(Workers(text="42"), control, calls=(GOLD,))
     runner = replace(runner, run=runner.run.model_copy(update={"prices": {"scripted:gold": read_prices("1,2")}}))
-    result = await runner(TrialKey(framework="f", query_id=1))
-    assert [(call.gold, call.lost) for call in result.gold_calls] == [(GOLD, "not offered")]
+    result = await runner(KEY)
+    assert [(call.gold, call.lost) for call in result.gold_calls or ()] == [(GOLD, "not offered")]
     assert result.absent == ("argument_accuracy", "tool_call_f1", "tool_call_accuracy", "final_state")
     assert result.cost == pytest.approx((3 + 2 * 4) / 1_000_000), "the price of the other model is not known"
     unmeasured = await run(Workers("endpoint", first=True), Control())
     assert (unmeasured.gold_calls, unmeasured.cost) == (None, None)
-
-
-@pytest.mark.parametrize(("size", "apart"), [(1_000, False), (100_000, True)])
-async def test_a_log_that_takes_long_is_read_for_integrity_in_a_thread(monkeypatch, size, apart):
-    threads = []
-
-    def findings(*_, **__):
-        threads.append(threading.current_thread())
-        return ()
-
-    monkeypatch.setattr("trialbed.engine._trial.integrity_findings", findings)
-    await run(Answering("42"), Control(ASKED.model_copy(update={"response": "x" * size})))
-    assert [thread is not threading.current_thread() for thread in threads] == [apart]
-
-
-@pytest.mark.parametrize(
-    ("executor", "calls"),
-    [
-        (Workers(first=True), ()),
-        (Workers(), (ASKED,)),
-        (Workers("server"), ()),
-        (type("Others", (Workers,), {"reuses_workers": False})(), ()),
-    ],
-    ids=["fresh worker", "model asked", "not the worker's", "no reuse"],
-)
-async def test_no_other_failure_gets_a_second_try(executor, calls):
-    control = Control(*calls)
-    result = await run(executor, control)
-    assert len(executor.specs) == len(control.opened) == 1
-    assert result.outcome.failure == executor.failure
-    assert result.earlier == ()
-
-
-async def test_a_lost_trial_has_the_time_at_which_it_ran() -> None:
-    class Losing(Workers):
-        async def execute(self, spec):
-            self.began = datetime.now(UTC)
-            await asyncio.sleep(0)
-            return LostTrial("west", "its plug was pulled")
-
-    executor = Losing()
-    outcome = (await run(executor, Control())).outcome
-    assert outcome.failure.kind == "lost"
-    assert outcome.started_at <= executor.began
-    assert outcome.wall_time > 0

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -69,37 +67,3 @@ def test_it_changes_with_every_file_and_with_nothing_else(environment: Environme
 def test_it_changes_with_the_environment(environment: Environment) -> None:
     other = environment.model_copy(update={"lock": "acme-framework==1.1\n"})
     assert adapter_digest("acme", environment) != adapter_digest("acme", other)
-
-
-def test_what_is_not_installed_has_none(tmp_path: Path) -> None:
-    assert adapter_digest("acme", Environment(python=str(tmp_path / "bin" / "python"), lock="")) == ""
-    assert adapter_digest("acme") == ""
-
-
-PROBE = "from trialbed.environments import adapter_digest; print(adapter_digest('acme'))"
-
-
-def test_it_is_found_in_this_interpreter_too_with_the_versions_that_the_adapter_needs(
-    tmp_path: Path, source: Path
-) -> None:
-    site = source.parent
-    install(site)
-    framework = site / "acme_framework-1.0.dist-info"
-    framework.mkdir()
-
-    def digest(version: str) -> str:
-        (framework / "METADATA").write_text(f"Metadata-Version: 2.1\nName: acme-framework\nVersion: {version}\n")
-        command = [sys.executable, "-c", f"import sys; sys.path.append({str(site)!r}); {PROBE}"]
-        return subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path).stdout.strip()
-
-    first = digest("1.0")
-    assert len(first) == 64
-    assert digest("1.0") == first
-    second = digest("1.1")
-    assert second != first
-    (source / "__init__.py").write_text("y = 2\n")
-    assert digest("1.1") not in (first, second)
-
-
-def test_the_reference_is_its_own_module() -> None:
-    assert len(adapter_digest("reference")) == 64

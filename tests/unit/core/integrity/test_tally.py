@@ -52,10 +52,3 @@ def test_a_row_is_void_where_a_model_answered_that_the_run_does_not_allow(
 ) -> None:
     assert sum_up([STRONG, ()], allowed, in_process=in_process).void == void
     assert sum_up([FORCED], allowed, in_process=in_process).void == ""
-
-
-def test_the_first_names_of_a_kind_are_kept() -> None:
-    trials = [(IntegrityFinding(kind="added_tool", count=1, examples=(f"tool {n}",)),) for n in range(30)]
-    found = sum_up([*trials, trials[0]], [], in_process=False).found["added_tool"]
-    assert (found.count, found.trials) == (31, 31)
-    assert found.examples == tuple(f"tool {n}" for n in range(10))

@@ -73,12 +73,6 @@ async def test_a_model_is_asked_and_its_use_is_counted(endpoint: Endpoint) -> No
     assert access.model == "helper"
 
 
-async def test_a_reply_in_parts_is_its_texts(endpoint: Endpoint) -> None:
-    parts = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "ye"}, {"type": "text", "text": "s"}]
-    endpoint.gives(lambda: said(None, content=parts))
-    assert await asked(endpoint.access()) == "yes"
-
-
 async def test_a_budget_of_requests_ends_the_asking(endpoint: Endpoint) -> None:
     budget = ModelBudget(requests=1)
     await asked(endpoint.access(budget=budget))

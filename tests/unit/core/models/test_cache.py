@@ -44,10 +44,7 @@ def test_endpoints_have_one_where_it_is_asked_for_and_are_known_by_their_address
 
 @pytest.mark.parametrize(
     ("model", "settings", "message"),
-    [
-        (SCRIPTED, {}, "are always the same"),
-        (LOCAL, {"server_url": "http://127.0.0.1:8080"}, "leave out --server-url"),
-    ],
+    [(SCRIPTED, {}, "are always the same"), (LOCAL, {"server_url": "http://127.0.0.1:8080"}, "leave out --server-url")],
 )
 def test_what_cannot_be_kept_is_refused(model: ModelInfo, settings: dict[str, str], message: str) -> None:
     assert chosen(model, **settings) is None

@@ -13,7 +13,7 @@ import pytest
 from trialbed.errors import UsageError
 from trialbed.models import ObjectModel, find_model
 from trialbed.settings import RunSettings
-from trialbed.wire import Call, ModelAnswer, ModelRequest
+from trialbed.wire import Call, ModelRequest
 
 SETTINGS = RunSettings()
 ASKED = {"model": "m", "messages": [{"role": "user", "content": "hello"}]}
@@ -75,12 +75,6 @@ async def test_an_object_that_fails_says_so_and_is_not_asked_again(thing: Any) -
     assert "the model failed: " in answer.json()["error"]["message"]
 
 
-def test_what_cannot_answer_is_refused() -> None:
-    for thing in (7, "name", ModelAnswer):
-        with pytest.raises(UsageError, match="neither a function nor an object with answer"):
-            ObjectModel(thing)
-
-
 def test_an_object_is_known_by_its_source_or_as_it_says() -> None:
     def other(request: ModelRequest) -> str:
         return "no"
@@ -100,12 +94,6 @@ def test_a_model_of_a_file_is_known_by_what_stands_in_it(tmp_path: Path) -> None
         file.write_text(f"def model(request):\n    return {text!r}\n")
         identities.append(find_model(f"{file}:model").describe(SETTINGS).identity)
     assert identities[0] == identities[1] != identities[2]
-
-
-def test_a_model_of_a_file_imports_modules_beside_it(tmp_path: Path) -> None:
-    (tmp_path / "beside_the_model.py").write_text("def model(request):\n    return 'x'\n")
-    (tmp_path / "it.py").write_text("from beside_the_model import model\n")
-    assert find_model(f"{tmp_path / 'it.py'}:model").describe(SETTINGS).identity
 
 
 def test_a_file_that_has_no_such_model_or_cannot_be_run_is_refused(tmp_path: Path) -> None:

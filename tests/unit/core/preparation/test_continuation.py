@@ -10,20 +10,16 @@ from typing import Any, cast
 
 import pytest
 from support.cases import for_each
-from support.trials import changed_config, ended, run_config, run_of
+from support.trials import cells_of, changed_config, run_config, run_of
 
 from trialbed.errors import DataError, UsageError
-from trialbed.preparation._configuration import config_digest
-from trialbed.preparation._continuation import find_run, remarks, why_not_extended
-from trialbed.preparation._options import Prepared, RunOptions
-from trialbed.preparation._prepare import prepare
-from trialbed.preparation._trials import due_trials
+from trialbed.preparation import Prepared, RunOptions, config_digest, due_trials, find_run, prepare, remarks
 from trialbed.records import (
     ApiRef,
-    FailureKind,
     GoldCall,
     Query,
     Run,
+    RunCell,
     RunConfig,
     RunStatus,
     TrialKey,
@@ -58,21 +54,13 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 @pytest.fixture
 def add_run(store: Store) -> AddRun:
-    began = datetime(2026, 1, 1, tzinfo=UTC)
-
-    def add(run_id: str, status: RunStatus = "finished", **changes: object) -> Run:
-        config = changed(**changes)
-        created = began + timedelta(hours=len(store.runs()))
+    def add(run_id: str, status: RunStatus = "finished", config: RunConfig = CONFIG) -> Run:
+        created = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(hours=len(store.runs()))
         run = run_of(config, run_id, config_digest=config_digest(config), status=status, created_at=created)
         store.create_run(run)
         return run
 
     return add
-
-
-@pytest.fixture
-def first_run(add_run: AddRun) -> None:
-    add_run("r1")
 
 
 def test_the_same_command_continues_an_unfinished_run_and_no_finished_one(store: Store, add_run: AddRun) -> None:
@@ -84,91 +72,36 @@ def test_the_same_command_continues_an_unfinished_run_and_no_finished_one(store:
         assert find_run(store, prepared()) == run
 
 
-@pytest.mark.parametrize("code", [OTHER_CODE, {"adapter_versions": {"reference": "trialbed 0.2.0"}}])
-def test_a_run_of_another_adapter_is_not_continued_and_the_user_is_told(
-    store: Store, add_run: AddRun, code: dict[str, object]
-) -> None:
-    add_run("old", "interrupted")
-    asked = prepared(changed(**code))
-    assert find_run(store, asked) is None
-    said = "the adapter of reference or its environment changed since run old began: a new run is started"
-    assert list(remarks(store, asked)) == [said]
-    assert list(remarks(store, prepared(changed(**code), fresh=True))) == []
-
-
-@for_each("query_ids", [CONFIG.query_ids, (*CONFIG.query_ids, 77)])
-def test_a_run_of_tasks_that_were_edited_is_not_continued_and_says_why(
-    store: Store, add_run: AddRun, query_ids: tuple[int, ...]
-) -> None:
-    if not store.runs():
-        add_run("old", "interrupted")
-    asked = prepared(changed(dataset_digest="edited", query_ids=query_ids))
-    assert find_run(store, asked) is None
-    said = f"the tasks of {CONFIG.dataset} changed since run old began: a new run is started"
-    assert list(remarks(store, asked)) == [said]
-
-
-def test_an_edited_file_of_tasks_is_named_though_a_copy_of_it_ran(store: Store, add_run: AddRun) -> None:
-    add_run("old", "interrupted", dataset="tasks/desk-aa.json", dataset_file="desk.py")
-    asked = prepared(changed(dataset="tasks/desk-bb.json", dataset_file="desk.py", dataset_digest="edited"))
-    said = "the tasks of desk.py changed since run old began: a new run is started"
-    assert list(remarks(store, asked)) == [said]
-    other = changed(dataset="tasks/desk-bb.json", dataset_file="shop.py", dataset_digest="edited")
-    assert list(remarks(store, prepared(other))) == []
-
-
-def test_the_name_of_a_copied_file_tells_no_runs_apart(store: Store, add_run: AddRun) -> None:
-    run = add_run("old", "interrupted", dataset_file="desk.py")
-    assert find_run(store, prepared(changed(dataset_file="moved/desk.py"))) == run
-
-
-def test_nothing_is_said_of_finished_runs_of_another_adapter(store: Store, add_run: AddRun) -> None:
-    add_run("old")
-    assert list(remarks(store, prepared(changed(**OTHER_CODE)))) == []
-
-
-def test_a_run_with_another_plugin_file_is_not_continued_and_says_why(store: Store, add_run: AddRun) -> None:
-    add_run("old", "interrupted", plugin_files={"judge.Mine": "aa", "scorer.py": "bb"})
-    edited = {"plugin_files": {"judge.Mine": "cc", "scorer.py": "bb"}}
-    assert find_run(store, prepared(changed(**edited))) is None
-    said = "the file of judge.Mine changed since run old began: a new run is started"
-    assert list(remarks(store, prepared(changed(**edited)))) == [said]
-    with pytest.raises(UsageError, match=r"the file of judge\.Mine changed since it began"):
-        find_run(store, prepared(changed(**edited), extend="old"))
-    with pytest.raises(UsageError, match=r"--retry-failed: the file of judge\.Mine changed since run old began"):
-        find_run(store, prepared(changed(**edited), retry_failed=True))
-    assert find_run(store, prepared(changed(plugin_files={"judge.Mine": "aa", "scorer.py": "bb"}))) is not None
-
-
-def test_failed_trials_are_repeated_in_the_run_of_the_same_plugin_files_though_a_newer_one_has_others(
-    store: Store, add_run: AddRun
-) -> None:
-    add_run("older", plugin_files={"scorer.py": "bb"})
-    plain = add_run("plain")
-    second = add_run("second", plugin_files={"scorer.py": "cc"})
-    add_run("third", plugin_files={"scorer.py": "dd"})
-    assert find_run(store, prepared(retry_failed=True)) == plain
-    assert find_run(store, prepared(changed(plugin_files={"scorer.py": "cc"}), retry_failed=True)) == second
-    with pytest.raises(UsageError, match=r"--retry-failed: the file of scorer\.py changed since run third began"):
-        find_run(store, prepared(changed(plugin_files={"scorer.py": "ee"}), retry_failed=True))
-
-
-def test_a_run_of_another_trialbed_is_named_too(store: Store, add_run: AddRun) -> None:
-    add_run("old", "running", trialbed_version="0.0.9")
-    assert list(remarks(store, prepared())) == ["Trialbed changed since run old began: a new run is started"]
-
-
-def test_failed_trials_are_repeated_in_the_latest_run_of_the_configuration(store: Store, add_run: AddRun) -> None:
-    add_run("first")
-    latest = add_run("second")
-    add_run("other", seed=1)
-    for config in (CONFIG, changed(**OTHER_CODE)):
-        assert find_run(store, prepared(config, retry_failed=True)) == latest
-    with pytest.raises(UsageError, match="--retry-failed: the store has no run of this configuration"):
-        find_run(store, prepared(changed(seed=2), retry_failed=True))
+ADAPTER = "the adapter of reference or its environment"
+FILES = {"judge.Mine": "aa", "scorer.py": "bb"}
 
 
 @pytest.mark.parametrize(
+    ("changes", "what"),
+    [
+        (OTHER_CODE, ADAPTER),
+        ({"adapter_versions": {"reference": "trialbed 0.2.0"}}, ADAPTER),
+        ({"dataset_digest": "edited"}, "the tasks of mini"),
+        ({"dataset_digest": "edited", "query_ids": (*CONFIG.query_ids, 77)}, "the tasks of mini"),
+        ({"plugin_files": FILES | {"judge.Mine": "cc"}}, "the file of judge.Mine"),
+    ],
+)
+def test_a_run_of_what_was_edited_is_not_continued_and_says_why(
+    store: Store, add_run: AddRun, changes: dict[str, Any], what: str
+) -> None:
+    add_run("old", "interrupted", changed(plugin_files=FILES))
+    asked = changed(**{"plugin_files": FILES, **changes})
+    assert find_run(store, prepared(asked)) is None
+    assert list(remarks(store, prepared(asked))) == [f"{what} changed since run old began: a new run is started"]
+    assert list(remarks(store, prepared(asked, fresh=True))) == []
+    with pytest.raises(UsageError, match=f"{what} changed since it began"):
+        find_run(store, prepared(asked, extend="old"))
+    if "plugin_files" in changes:
+        with pytest.raises(UsageError, match=f"--retry-failed: {what} changed since run old began"):
+            find_run(store, prepared(asked, retry_failed=True))
+
+
+@for_each(
     "changes",
     [
         {"query_ids": (3, 2, 1)},
@@ -181,12 +114,12 @@ def test_failed_trials_are_repeated_in_the_latest_run_of_the_configuration(store
 def test_a_run_is_extended_by_queries_frameworks_and_repeats(
     store: Store, add_run: AddRun, changes: dict[str, object]
 ) -> None:
-    run = add_run("r1")
-    add_run("other", seed=1)
-    asked = changed(**changes)
+    if not store.runs():
+        add_run("r1")
+        add_run("other", config=changed(seed=1))
     for wanted in ("last", "latest", "r1", "r"):
-        assert find_run(store, prepared(asked, extend=wanted)) == run
-    store.add_trial("r1", ended())
+        found = find_run(store, prepared(changed(**changes), extend=wanted))
+        assert found == store.find_run("r1")
 
 
 SETTINGS = {
@@ -222,54 +155,38 @@ SETTINGS = {
     "sandbox": True,
     "trialbed_version": "0.2.0",
 }
+CELL = {"model", "model_identity", "temperature", "max_tools"}
+MAY_GROW = {"cells", "commands", "query_ids", "repeat", "adapter_versions", "adapter_digests", "dataset_file", "tags"}
 
 
-CELL = ("model", "model_identity", "temperature", "max_tools")
+def test_a_run_with_another_setting_is_not_extended(store: Store, add_run: AddRun) -> None:
+    assert {*SETTINGS} == {*RunConfig.model_fields, *CELL} - MAY_GROW - {"plugin_files"}
+    add_run("r1")
+    for name, value in SETTINGS.items():
+        asked = changed(**MORE, **{name: value})
+        why = "the tasks of mini changed since" if name == "dataset_digest" else f"its {name.replace('_', ' ')} is "
+        with pytest.raises(UsageError, match=f"the latest run, r1, cannot be extended by this command: {why}"):
+            find_run(store, prepared(asked, extend="last"))
+        assert list(remarks(store, prepared(asked))) == []
 
 
-@pytest.mark.usefixtures("first_run")
-@for_each("name", SETTINGS)
-def test_a_run_with_another_setting_is_not_extended(store: Store, name: str) -> None:
-    asked = changed(**MORE, **{name: SETTINGS[name]})
-    why = "the tasks of mini changed since" if name == "dataset_digest" else f"its {name.replace('_', ' ')} is "
-    with pytest.raises(UsageError, match=f"the latest run, r1, cannot be extended by this command: {why}"):
-        find_run(store, prepared(asked, extend="last"))
-    with pytest.raises(UsageError, match="--extend: run r1 cannot be extended"):
-        find_run(store, prepared(asked, extend="r1"))
-    assert list(remarks(store, prepared(asked))) == []
-
-
-def test_a_run_is_not_extended_by_tasks_that_were_added_to_its_file(store: Store, add_run: AddRun) -> None:
-    add_run("r1", dataset=".trialbed/tasks/desk-aa.json", dataset_file="desk.py")
-    longer = {"dataset": ".trialbed/tasks/desk-bb.json", "dataset_file": "desk.py", "dataset_digest": "e"}
-    with pytest.raises(UsageError, match=r"command: the tasks of desk\.py changed since it began$"):
-        find_run(store, prepared(changed(**MORE, **longer), extend="last"))
-
-
-def test_every_setting_that_may_not_change_is_tested() -> None:
-    grow = {
-        "cells",
-        "commands",
-        "query_ids",
-        "repeat",
-        "adapter_versions",
-        "adapter_digests",
-        "dataset_file",
-        "tags",
-        "plugin_files",  # named in words, and tested apart
-    }
-    assert set(SETTINGS) == {*RunConfig.model_fields, *CELL} - grow
-
-
-def test_a_run_does_not_shrink_or_change_its_adapters() -> None:
-    large = changed(**MORE)
-    assert why_not_extended(CONFIG, large) is None
-    assert why_not_extended(CONFIG, CONFIG) is None
-    for fewer in ({"frameworks": ("reference",)}, {"query_ids": (1, 2)}, {"repeat": 1}):
-        reason = "it has frameworks, tasks or repeats that are not asked for here"
-        assert why_not_extended(large, changed(**{**MORE, **fewer})) == reason
-    reason = "the adapter of reference or its environment changed since it began"
-    assert why_not_extended(large, changed(**MORE, **OTHER_CODE)) == reason
+def test_a_run_does_not_shrink_or_change_its_adapters_or_models(store: Store, add_run: AddRun) -> None:
+    add_run("r1", config=changed(**MORE))
+    fewer = "it has frameworks, tasks or repeats that are not asked for here"
+    for changes, reason in (
+        ({"frameworks": ("reference",)}, fewer),
+        ({"query_ids": (1, 2)}, fewer),
+        ({"repeat": 1}, fewer),
+        (OTHER_CODE, f"{ADAPTER} changed since it began"),
+    ):
+        with pytest.raises(UsageError, match=f"--extend: run r1 cannot be extended by this command: {reason}"):
+            find_run(store, prepared(changed(**{**MORE, **changes}), extend="r1"))
+    large = RunCell(label="reference@x", framework="reference", model="scripted:partial")
+    both = run_config(*cells_of("reference"), large)
+    add_run("r2", config=both)
+    other = large.model_copy(update={"model_identity": "other weights"})
+    with pytest.raises(UsageError, match="the model of reference@x changed since it began"):
+        find_run(store, prepared(run_config(*cells_of("reference"), other), extend="r2"))
 
 
 def test_what_cannot_be_continued_is_an_error(store: Store, add_run: AddRun) -> None:
@@ -306,17 +223,7 @@ def test_what_is_due(own: list[tuple[TrialStatus, str]], due: int | None, due_ag
     attempts.append(attempt(2, 0, "answered"))
     for retry_failed, expected in ((False, due), (True, due_again)):
         found = due_trials(CONFIG, attempts, retry_failed=retry_failed).trials
-        found = [(key.query_id, number) for key, number in found]
-        assert found == ([] if expected is None else [(1, expected)])
-
-
-def test_trials_that_were_not_measured_are_due(store: Store, add_run: AddRun) -> None:
-    add_run("r1", "incomplete")
-    kinds: tuple[FailureKind, ...] = ("endpoint", "server")
-    for number, kind in enumerate(kinds):
-        store.add_trial("r1", ended(kind).model_copy(update={"attempt": number}))
-    due = due_trials(CONFIG, store.each_attempt_summary("r1")).trials
-    assert [(key.query_id, number) for key, number in due] == [(1, 2), (2, 0)]
+        assert [(key.query_id, number) for key, number in found] == ([] if expected is None else [(1, expected)])
 
 
 def test_an_edited_adapter_is_another_one_though_its_version_stays(
@@ -334,17 +241,15 @@ def test_an_edited_adapter_is_another_one_though_its_version_stays(
     after = prepare(options)
     assert after.config.adapter_versions == before.config.adapter_versions
     assert find_run(store, after) is None
-    (said,) = remarks(store, after)
-    assert said.startswith(f"the adapter of edited or its environment changed since run {run.run_id}")
     assert find_run(store, replace(after, options=replace(options, retry_failed=True))) == run
 
 
 def test_queries_that_need_more_requests_than_the_limit_are_counted_with_the_limit_that_is_enough(store: Store) -> None:
     call = GoldCall(api=ApiRef(category="c", tool_name="t", api_name="a"))
     queries = {number: Query(query_id=number, text="", apis=(), gold_calls=(call,) * number) for number in (11, 12, 13)}
-    assert list(remarks(store, replace(prepared(changed(max_steps=12)), queries=queries))) == [
-        "2 tasks can take more than 12 requests if the calls are made one at a time: --max-steps 14 is enough for all"
-    ]
-    assert list(remarks(store, replace(prepared(changed(max_steps=14)), queries=queries))) == []
     in_turns = queries[13].model_copy(update={"turns": (UserTurn(text="a", calls=11), UserTurn(text="b", calls=2))})
-    assert list(remarks(store, replace(prepared(changed(max_steps=12)), queries={13: in_turns}))) == []
+    said = (
+        "2 tasks can take more than 12 requests if the calls are made one at a time: --max-steps 14 is enough for all"
+    )
+    for most, asked, told in ((12, queries, [said]), (14, queries, []), (12, {13: in_turns}, [])):
+        assert list(remarks(store, replace(prepared(changed(max_steps=most)), queries=asked))) == told

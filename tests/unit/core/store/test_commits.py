@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import pytest
 
 from trialbed.errors import DataError
-from trialbed.store._commits import MOST, Commits
+from trialbed.store import Commits
 
-RESULTS = [f"result {number}" for number in range(MOST + 5)]
+RESULTS = [f"result {number}" for number in range(3)]
 
 
 class StoreDouble:
@@ -28,41 +28,6 @@ class StoreDouble:
 def committing(store: StoreDouble) -> tuple[Commits, list[str]]:
     told: list[str] = []
     return Commits(store, "r1", told.append), told  # type: ignore[arg-type] # texts stand for results
-
-
-async def test_what_ends_together_is_committed_together_and_in_order() -> None:
-    store = StoreDouble()
-    commits, told = committing(store)
-    async with commits.open():
-        for result in RESULTS[:5]:
-            commits.put(result)  # type: ignore[arg-type]
-            await commits.room()
-    assert store.transactions == [RESULTS[:5]]
-    assert told == RESULTS[:5]
-
-
-async def test_a_session_writes_what_is_committed_before_it_counts() -> None:
-    store, told = StoreDouble(), list[str]()
-    written: list[tuple[list[str], int]] = []
-
-    def write(results: Sequence[str]) -> None:
-        assert store.transactions == [list(results)]
-        written.append((list(results), len(told)))
-
-    commits = Commits(store, "r1", told.append, after=write)  # type: ignore[arg-type]
-    async with commits.open():
-        commits.put(RESULTS[0])  # type: ignore[arg-type]
-    assert written == [(RESULTS[:1], 0)]
-
-
-async def test_all_are_committed_even_if_more_end_than_may_wait() -> None:
-    store = StoreDouble()
-    commits, told = committing(store)
-    async with commits.open():
-        for result in RESULTS:
-            commits.put(result)  # type: ignore[arg-type]
-            await commits.room()
-    assert told == RESULTS == [result for transaction in store.transactions for result in transaction]
 
 
 async def test_what_has_ended_is_committed_when_the_run_is_cancelled() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ from support.scoring import api_call
 from support.trials import run_config, run_of, trial_of, verdict
 
 from trialbed import open_store
-from trialbed.errors import UsageError
 from trialbed.records import ModelCall, Run, Score, TrialResult
 from trialbed.store import Store
 
@@ -39,22 +37,6 @@ def test_there_is_a_row_for_each_trial_and_a_column_for_each_score(location: str
         [1, 1, "not measured", "endpoint", None, None, None],
         ["1", 0, "failed", "timeout", None, 0.0, None],
     ]
-
-
-def test_a_run_without_trials_is_an_empty_frame(store: Store, location: str, make_run: Callable[..., Run]) -> None:
-    pytest.importorskip("pandas")
-    store.create_run(make_run("r1"))
-    with open_store(location) as reader:
-        assert len(reader.run("r1").to_frame()) == 0
-
-
-def test_without_pandas_the_error_says_how_to_get_it(
-    store: Store, location: str, make_run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    store.create_run(make_run("r1"))
-    with open_store(location) as reader, pytest.raises(UsageError, match=r"pip install .*\[dataframe\]'"):
-        reader.run("r1").to_frame()
 
 
 def call_of(request: dict[str, Any], message: dict[str, Any], **fields: Any) -> ModelCall:

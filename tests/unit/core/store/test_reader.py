@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import FrozenInstanceError
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 from support.trials import changed_config
@@ -72,14 +70,6 @@ def test_a_run_is_running_as_long_as_a_process_holds_its_lock(reader: StoreReade
     assert reader.runs(status="running") == ()
 
 
-def test_a_run_shows_what_was_measured(reader: StoreReader, make_run: MakeRun) -> None:
-    run = reader.run("r1")
-    assert run.record == make_run("r1", status="interrupted", tags=("night",))
-    assert (run.config.models, run.status, run.overall_time) == (("scripted:gold",), "interrupted", 0)
-    with pytest.raises(DataError, match=r"no run 'nope'; its latest runs are r2, r1"):
-        reader.run("nope")
-
-
 def test_a_run_is_found_by_the_beginning_of_its_id_and_as_the_latest(reader: StoreReader) -> None:
     assert reader.run("latest").run_id == "r2"
     assert reader.run("r1").run_id == "r1"
@@ -126,20 +116,6 @@ def test_a_trial_comes_whole(reader: StoreReader, make_trial: MakeTrial) -> None
         reader.run("r1").trial("reference", 7)
 
 
-def test_a_damaged_body_is_an_error(reader: StoreReader, execute: Callable[..., Any]) -> None:
-    execute("UPDATE blobs SET body = :damage", damage=b"\0")
-    with pytest.raises(DataError, match="damaged"):
-        reader.run("r1").trial("reference", 1)
-
-
-def test_nothing_can_be_changed(reader: StoreReader) -> None:
-    run = reader.run("r1")
-    with pytest.raises(FrozenInstanceError):
-        run.record = reader.run("r2").record  # type: ignore[misc]
-    with pytest.raises(DataError, match=r"read-?only"), reader._database.write() as connection:
-        connection.exec_driver_sql("DELETE FROM runs")
-
-
 def test_what_was_read_stays_and_what_was_not_needs_the_store(reader: StoreReader) -> None:
     run = reader.run("r1")
     read, _ = run.trials(query_id=1)
@@ -155,18 +131,3 @@ def test_a_store_that_is_not_there_is_not_made(tmp_path: Path, monkeypatch: pyte
     with pytest.raises(DataError, match=r"there is no store at .*trialbed\.db; `bench run` creates one"):
         open_store()
     assert list(tmp_path.iterdir()) == []
-
-
-def test_runs_under_way_can_be_read(store: Store, location: str, make_run: MakeRun, make_trial: MakeTrial) -> None:
-    store.create_run(make_run())
-    with open_store(location) as reader:
-        run = reader.run("r1")
-        assert run.trials() == ()
-        store.add_trial("r1", make_trial())
-        assert len(run.trials()) == 1
-
-
-def test_the_tools_of_a_query_are_there(store: Store, location: str, make_run: MakeRun) -> None:
-    store.create_run(make_run())
-    with open_store(location) as reader:
-        assert reader.run("r1").tools(1) == ()

@@ -14,7 +14,7 @@ from support.cases import for_each
 
 from trialbed import ApiRefused, Task
 from trialbed.errors import UsageError
-from trialbed.tasks import compile_tasks, tool
+from trialbed.tasks import compile_tasks
 
 SCHEMA = {"type": "object", "properties": {"order": {"type": "integer"}}, "required": ["order"]}
 
@@ -103,12 +103,6 @@ def test_a_tool_of_a_framework_is_a_tool(framework: str, given: Any) -> None:
         assert asyncio.run(called(one, order=7))["order"] == 7, framework
     with pytest.raises(ApiRefused, match="Invalid arguments: order: "):
         asyncio.run(called(given, order="seven"))
-
-
-def test_a_tool_of_langchain_itself() -> None:
-    tools = pytest.importorskip("langchain_core.tools")
-    given = tool(tools.tool(find))
-    assert asyncio.run(called(given, order=7)) == {"order": 7, "shop": "here"}
 
 
 async def test_a_tool_of_the_agents_sdk_gets_a_context(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,13 +36,6 @@ def test_a_task_is_a_query() -> None:
     assert set(bodies) == {found}
 
 
-def test_no_calls_are_another_task_than_none_stated() -> None:
-    (silent, empty), *_ = compile_tasks([Task("?", tools=[find], expect="x"), Task("?", tools=[find], calls=[])])
-    assert (silent.states_calls, empty.states_calls) == (False, True)
-    assert Query.model_validate_json(silent.model_dump_json()) == silent
-    assert "states_calls" not in empty.model_dump_json()
-
-
 def test_a_call_of_a_scripted_model_is_an_expected_one() -> None:
     ((query,), *_) = compile_tasks([Task("?", tools=[find], calls=[played("find", city="Oslo")])])
     assert query.gold_calls[0].arguments == {"city": "Oslo"}
@@ -65,13 +58,6 @@ def test_a_call_of_a_scripted_model_is_an_expected_one() -> None:
 def test_a_task_that_cannot_be_solved_is_refused_with_its_place(task: Task, says: str) -> None:
     with pytest.raises(UsageError, match=re.escape(says)):
         TaskDataset([task]).check_calls()
-
-
-def test_tasks_are_numbered_and_queries_are_taken_as_they_are() -> None:
-    own = Query(query_id="own", text="?", apis=())
-    queries, *_ = compile_tasks([Task("One?"), own, Task("Three?", expect=["a", "b"])])
-    assert [query.query_id for query in queries] == [1, "own", 3]
-    assert queries[2].reference_facts == ("a", "b")
 
 
 def test_a_tool_of_another_program_keeps_its_schema() -> None:

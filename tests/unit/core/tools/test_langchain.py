@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import ast
-import keyword
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from pydantic_core import PydanticUndefined
 
 from trialbed import ApiRef, Tool, ToolSpec
 
 pytest.importorskip("langchain_core")
 
-from trialbed.tools._typed_functions import field_names
 
 API = ApiRef(category="Data", tool_name="Tool", api_name="api")
 SCHEMA: dict[str, Any] = {
@@ -46,10 +42,6 @@ def langchain_tool(schema: Mapping[str, Any]) -> Any:
     return Kept(ToolSpec(name="it", description="does it", parameters=schema, api=API), "unused").as_langchain()
 
 
-def test_models_are_offered_the_raw_schema() -> None:
-    assert langchain_tool(SCHEMA).tool_call_schema == {**SCHEMA, "description": "does it"}
-
-
 def test_fields_describe_the_parameters() -> None:
     fields = langchain_tool(SCHEMA).args_schema.model_fields
     assert {name: (field.annotation, field.is_required(), field.default) for name, field in fields.items()} == {
@@ -61,30 +53,6 @@ def test_fields_describe_the_parameters() -> None:
         "json": (float, False, 1.5),
     }
     assert (fields["city"].description, fields["param_from"].alias) == ("where", "_from")
-
-
-NAMES = ["from", "from_", "_id", "id", "a-b", "a_b", "2nd", "__x__", "größe", "", "class"]
-
-
-def test_fields_have_names_of_their_own_that_functions_can_have() -> None:
-    names = field_names(NAMES)
-    assert len(set(names.values())) == len(NAMES)
-    assert all(field.isidentifier() and field.isascii() and not keyword.iskeyword(field) for field in names.values())
-    assert (names["from"], names["from_"], names["_id"], names["id"]) == ("from__", "from_", "param_id", "id")
-
-
-def test_a_function_may_be_written_from_the_fields_and_its_arguments_reach_the_api() -> None:
-    properties = {**{name: {"type": "string"} for name in NAMES}, "limit": {"type": "integer", "default": 3}}
-    tool = langchain_tool({"type": "object", "properties": properties, "required": ["class"]})
-    fields = tool.args_schema.model_fields.items()
-    with_defaults = [
-        name if field.default in (None, PydanticUndefined) else f"{name}={field.default!r}" for name, field in fields
-    ]
-    written: dict[str, Any] = {}
-    exec(f"def write({', '.join(with_defaults)}): return call(**locals())", {"call": tool.func}, written)
-    given = {name: str(place) for place, name in enumerate(NAMES)}
-    passed = {field: given[name] for name, field in field_names(NAMES).items()}
-    assert ast.literal_eval(written["write"](**passed)) == {**given, "limit": 3}
 
 
 @pytest.mark.parametrize("arguments", [{}, {"city": 5}, {"_from": "x", "json": None, "unknown": [1]}, {"config": 1}])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import ssl
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -75,14 +74,6 @@ async def test_the_response_is_text(body: Any, text: str) -> None:
     assert await call(Server(body), {}) == text
 
 
-async def test_a_status_that_is_no_success_is_text() -> None:
-    assert await call(Server(status=410, text="gone"), {}) == "Error: the server returned status 410: gone"
-
-
-async def test_a_reply_that_is_no_json_is_text() -> None:
-    assert (await call(Server(status=200, text="<html>"), {})).startswith("Error: the call could not be made: JSON")
-
-
 async def test_a_server_that_is_away_is_text() -> None:
     tool = Tool(SPEC, "http://127.0.0.1:1/virtual")
     assert (await tool.ainvoke({})).startswith("Error: the call could not be made: ClientConnectorError: ")
@@ -110,43 +101,12 @@ async def test_a_program_gets_the_error_that_the_tool_raised() -> None:
         ValueTool(SPEC, "http://127.0.0.1:1/virtual").invoke({})
 
 
-async def test_an_argument_may_be_named_self() -> None:
-    server = Server({"error": "", "response": "ok"})
-    (tool,) = connected_tools([SPEC], URL, server)
-    assert await tool(self="x") == "ok"
-    assert server.sent["tool_input"] == {"self": "x"}
-
-
-def test_a_blocking_call_to_nobody_is_text() -> None:
-    assert Tool(SPEC, "http://127.0.0.1:1/virtual").invoke({}).startswith("Error: the call could not be made:")
-
-
-def test_a_tool_shows_its_spec_and_its_original_names() -> None:
-    tool = Tool(SPEC, URL)
-    assert (tool.name, tool.description, tool.parameters, tool.api) == (
-        SPEC.name,
-        SPEC.description,
-        SPEC.parameters,
-        SPEC.api,
-    )
-    assert tool.metadata == {
-        "original_name": "Weather_now",
-        "category": "Sky",
-        "tool_name": "Weather",
-        "api_name": "now",
-    }
-
-
 def test_certificates_are_verified_where_there_are_any() -> None:
     assert tls_for("https://server/virtual") is True
     plain = tls_for("http://server/virtual")
     assert isinstance(plain, ssl.SSLContext)
     assert plain.verify_mode == ssl.CERT_REQUIRED
     assert plain.get_ca_certs() == []
-
-
-def test_clients_without_tls_share_one_context() -> None:
-    assert tls_for("http://one/virtual") is tls_for("http://other/v1")
 
 
 @contextmanager
@@ -197,26 +157,3 @@ async def test_calls_of_one_process_share_connections() -> None:
             assert len(connections) <= 6
             # Another loop cannot share them.
             assert await asyncio.to_thread(asyncio.run, tools[0].ainvoke({})) == "ok"
-
-
-async def test_a_tool_of_its_own_closes_its_connections() -> None:
-    connections: list[Any] = []
-    with listening(connections) as url:
-        assert [await Tool(SPEC, url).ainvoke({}), Tool(SPEC, url).invoke({})] == ["ok", "ok"]
-    assert len(connections) == 2
-
-
-async def test_a_forked_process_has_connections_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    connections: list[Any] = []
-    with listening(connections) as url:
-        async with aclosing(ToolClient()) as client:
-            (tool,) = connected_tools([SPEC], url, client)
-            tool.invoke({})
-            with monkeypatch.context() as forked:
-                own = os.getpid()
-                forked.setattr(os, "getpid", lambda: own + 1)
-                assert tool.invoke({}) == "ok"
-                assert len(connections) == 2
-                await client.aclose()
-            assert tool.invoke({}) == "ok"
-    assert len(connections) == 2

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import pytest
 from pydantic import TypeAdapter
+from support.cases import for_each
 
 from trialbed import ApiRef, Tool, ToolSpec
 
@@ -72,6 +73,30 @@ def test_frameworks_make_the_tool_of_it() -> None:
     assert made.invoke({"city": "Oslo", "ids": [7]}) == "{'city': 'Oslo', 'ids': [7]}"
 
 
-def test_openais_definition_has_the_raw_schema() -> None:
-    function = {"name": "find", "description": "Finds it.", "parameters": SCHEMA}
-    assert told().as_openai() == {"type": "function", "function": function}
+HALF = "a\ud800"
+
+
+@for_each(
+    ("schema", "expected"),
+    [
+        ({"type": ["string", "integer"]}, {"type": ["string", "integer"]}),
+        ({"type": "string", "pattern": "^a"}, {"type": "string", "pattern": "^a"}),
+        ({"enum": [HALF, "b"]}, {"enum": ["a\ufffd", "b"], "type": "string"}),
+        ({"$ref": "#/$defs/node"}, {"type": "object", "properties": {"next": {}, "kind": {"const": "leaf"}}}),
+        ({"type": "array", "items": {"$ref": "#/$defs/kind"}}, {"type": "array", "items": {"const": "leaf"}}),
+        ({"$ref": "#/nowhere"}, {}),
+        (True, {}),
+    ],
+)
+def test_a_type_has_the_schema_of_its_values(schema: Any, expected: Any) -> None:
+    node = {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}, "kind": {"$ref": "#/$defs/kind"}}}
+    definitions = {"node": node, "kind": {"const": "leaf"}}
+    function = told({"$defs": definitions, "properties": {"a": schema}, "required": ["a"]}).as_function()
+    made = TypeAdapter(function).json_schema()["properties"]["a"]
+    assert {key: value for key, value in made.items() if key != "title"} == expected
+
+
+def test_a_schema_that_multiplies_is_read_in_bounds() -> None:
+    levels = {f"l{n}": {"type": "array", "items": {"anyOf": [{"$ref": f"#/$defs/l{n + 1}"}] * 8}} for n in range(40)}
+    function = told({"$defs": levels, "properties": {"all": {"$ref": "#/$defs/l0"}}}).as_function()
+    assert function.__name__ == "find"

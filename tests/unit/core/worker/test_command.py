@@ -15,10 +15,7 @@ from support.cases import for_each
 from trialbed.errors import AnswerError
 from trialbed.records import Answer, ApiRef, Limits, ModelEndpoint, ToolSpec
 from trialbed.tools import Tool
-from trialbed.worker import _command
-from trialbed.worker._command import CommandAgent, read_output
-from trialbed.worker._loop import command_agent
-from trialbed.worker._protocol import CommandFailed, CommandSpec
+from trialbed.worker import CommandAgent, CommandFailed, CommandSpec, command_agent
 
 ROOT = "http://127.0.0.1:1/t/token"
 API = ApiRef(category="Weather", tool_name="Now", api_name="Current")
@@ -84,45 +81,44 @@ def test_each_trial_has_an_empty_folder_of_its_own(folder: Path) -> None:
     assert list(folder.iterdir()) == []
 
 
+def answer_to(document: Any) -> Answer:
+    """The answer of a program that prints this text, or a document."""
+    Path("printed").write_text(document if isinstance(document, str) else json.dumps(document), encoding="utf-8")
+    return agent("cat ../printed", shell=True).answer("?")
+
+
+TEXT = {"finish": "give_answer", "reports_calls": False}
+
+
 @for_each(
     ("printed", "expected"),
     [
-        (" It rains.\n", Answer(final_answer="It rains.", finish="give_answer", reports_calls=False)),
+        (" It rains.\n", Answer(final_answer="It rains.", **TEXT)),
         ("", Answer(final_answer="", reports_calls=False)),
-        ('{"weather": "rain"}', Answer(final_answer='{"weather": "rain"}', finish="give_answer", reports_calls=False)),
-        ('["final_answer"]', Answer(final_answer='["final_answer"]', finish="give_answer", reports_calls=False)),
-        ('{"final_answer": "rain"}', Answer(final_answer="rain", finish="give_answer", reports_calls=False)),
-        ('{"final_answer": "rain", "finish": null}', Answer(final_answer="rain", finish=None)),
-        ('{"final_answer": "", "calls": []}', Answer(final_answer="", calls=())),
+        ('{"weather": "rain"}', Answer(final_answer='{"weather": "rain"}', **TEXT)),
+        ('["final_answer"]', Answer(final_answer='["final_answer"]', **TEXT)),
+        ({"final_answer": "rain"}, Answer(final_answer="rain", **TEXT)),
+        ({"final_answer": "rain", "finish": None}, Answer(final_answer="rain", finish=None)),
+        ({"final_answer": "", "calls": []}, Answer(final_answer="", calls=())),
     ],
 )
-def test_text_is_the_answer_and_a_document_may_say_more(printed: str, expected: Answer) -> None:
-    assert read_output(printed, [TOOL]) == expected
+def test_text_is_the_answer_and_a_document_may_say_more(printed: Any, expected: Answer) -> None:
+    assert answer_to(printed) == expected
 
 
-def test_claimed_calls_are_found_by_their_tools_names() -> None:
-    calls = [{"name": "Now_Current", "arguments": {"city": "Oslo"}, "response": "rain"}, {"name": "other"}]
-    document = {"final_answer": "rain", "calls": calls, "usage": {"prompt_tokens": 3}, "model_turns": 2}
-    answer = read_output(json.dumps(document), [TOOL])
-    assert [(call.name, call.api, call.arguments) for call in answer.calls] == [
-        ("Now_Current", API, {"city": "Oslo"}),
-        ("other", None, None),
+def test_claimed_calls_are_found_by_their_tools_names_with_responses_in_any_form() -> None:
+    claimed = {"name": "Now_Current", "arguments": {"city": "Oslo"}}
+    forms: list[tuple[Any, str]] = [("rain", "rain"), ({"t": [1, "ö"]}, '{"t": [1, "ö"]}'), ([], "[]"), (3, "3")]
+    forms += [(False, "false"), (None, "")]
+    calls = [*({**claimed, "response": given} for given, _ in forms), {"name": "other"}]
+    answer = answer_to({"final_answer": "rain", "calls": calls, "usage": {"prompt_tokens": 3}, "model_turns": 2})
+    found = [(call.name, call.api, call.arguments, call.response) for call in answer.calls]
+    assert found == [
+        *(("Now_Current", API, {"city": "Oslo"}, kept) for _, kept in forms),
+        ("other", None, None, ""),
     ]
     assert answer.usage is not None
     assert (answer.usage.prompt_tokens, answer.model_turns, answer.reports_calls) == (3, 2, True)
-
-
-@for_each(
-    ("given", "kept"),
-    [({"t": [1, "ö"]}, '{"t": [1, "ö"]}'), ([], "[]"), (3, "3"), (False, "false"), (None, ""), ("{}", "{}")],
-)
-def test_a_response_is_claimed_in_any_form(given: Any, kept: str) -> None:
-    document = {"final_answer": "rain", "calls": [{"name": "Now_Current", "response": given}]}
-    assert [call.response for call in read_output(json.dumps(document), [TOOL]).calls] == [kept]
-
-
-def test_the_document_of_a_python_agent_is_read_too() -> None:
-    assert read_output(json.dumps({"answer": {"final_answer": "rain"}}), [TOOL]).final_answer == "rain"
 
 
 @for_each(
@@ -137,7 +133,7 @@ def test_the_document_of_a_python_agent_is_read_too() -> None:
 )
 def test_a_wrong_document_is_named_with_the_place(document: Any, place: str) -> None:
     with pytest.raises(AnswerError, match=place):
-        read_output(document if isinstance(document, str) else json.dumps(document), [TOOL])
+        answer_to(document)
 
 
 def test_a_failed_program_is_reported_with_the_end_of_its_standard_error() -> None:
@@ -151,10 +147,6 @@ def test_a_failed_program_is_reported_with_the_end_of_its_standard_error() -> No
         agent("kill -9 $$", shell=True).answer("?")
 
 
-def test_what_it_writes_beside_an_answer_is_no_failure() -> None:
-    assert agent("echo warning >&2; echo done", shell=True).answer("?").final_answer == "done"
-
-
 def test_a_large_task_and_much_noise_do_not_block_it() -> None:
     code = "import sys; sys.stderr.write('x' * 2**20); print(len(sys.stdin.read()) > 2**20)"
     assert agent(code).answer("q" * 2**20).final_answer == "True"
@@ -162,13 +154,9 @@ def test_a_large_task_and_much_noise_do_not_block_it() -> None:
 
 
 def test_endless_output_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_command, "MAX_OUTPUT", 2**20)
+    monkeypatch.setattr("trialbed.worker._command.MAX_OUTPUT", 2**20)
     with pytest.raises(CommandFailed, match="wrote more than 1 MiB"):
         agent("yes", shell=True).answer("?")
-
-
-def test_a_process_that_it_leaves_in_its_group_is_ended_and_holds_up_nothing() -> None:
-    assert agent("sleep 600 & echo done", shell=True).answer("?").final_answer == "done"
 
 
 def test_a_process_that_left_its_group_holds_up_nothing(folder: Path) -> None:
@@ -224,8 +212,8 @@ def test_in_a_conversation_it_answers_each_line_with_a_line(folder: Path) -> Non
 def test_a_program_that_does_not_answer_each_line_is_named(
     code: str, says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_command, "MAX_OUTPUT", 2**20)
+    monkeypatch.setattr("trialbed.worker._command.MAX_OUTPUT", 2**20)
     if "sleep" in code:
-        monkeypatch.setattr(_command, "ENDING", 0.1)
+        monkeypatch.setattr("trialbed.worker._command.ENDING", 0.1)
     with pytest.raises(CommandFailed, match=says):
         ask_twice(code)
