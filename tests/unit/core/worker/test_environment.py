@@ -132,3 +132,8 @@ def test_the_supervisor_ends_as_the_worker_does(code: str, status: int) -> None:
     command = supervised_command([sys.executable, "-I", "-S", "-c", "import os, signal, sys\n" + code])
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as supervisor:
         assert supervisor.wait(60) == status
+
+
+def test_telemetry_stays_off_even_where_its_variable_is_passed_on() -> None:
+    found = worker_environment("mark", {"TRIALBED_PASS_ENV": "LANGSMITH_TRACING", "LANGSMITH_TRACING": "true"})
+    assert found["LANGSMITH_TRACING"] == "false"
