@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import tomllib
 from collections.abc import Iterator
 from functools import cache
 from itertools import groupby
 from pathlib import Path
-from types import ModuleType
 
 from parts.markdown import escaped, table
 from parts.tables import ARGUMENTS, CELLS, COUNTED, codes, expression, title_of
 from trialbed import views
 from trialbed_adapter_lab import fidelity, releases
-from trialbed_adapter_lab.probe import probes_of
-from trialbed_adapter_lab.probes import THEMES
+from trialbed_adapter_lab.probe import Theme
+from trialbed_adapter_lab.probes import THEMES, probes_of
 from trialbed_adapter_lab.report_command import read_report
 from trialbed_pages.publishing._folder import made_files, read_numbers
 from trialbed_pages.publishing._manifest import read_manifest
@@ -300,8 +298,8 @@ def _finding(folder: Path) -> str:
     return f"**[{title.removeprefix('# ')}](docs/results/{folder.name}).** {outcome}"
 
 
-def _theme(theme: ModuleType) -> str:
-    title = (inspect.getdoc(theme) or "").rstrip(".")
+def _theme(theme: Theme) -> str:
+    title = theme.title.rstrip(".")
     rows = [
         (
             f'<a id="{check.name}"></a>`{check.name}`',

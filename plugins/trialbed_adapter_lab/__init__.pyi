@@ -1,6 +1,5 @@
 from ._kit import Kit as Kit
 from ._kit import check_adapter as check_adapter
-from .errors import CheckFailed as CheckFailed
 from .harness import ApiReply as ApiReply
 from .harness import Barrier as Barrier
 from .harness import Harness as Harness
@@ -23,6 +22,7 @@ from .harness import returns as returns
 from .harness import tool as tool
 from .harness import wait_until as wait_until
 from .probe import LEVELS as LEVELS
+from .probe import CheckFailed as CheckFailed
 from .probe import CheckFinding as CheckFinding
 from .probe import ConformanceReport as ConformanceReport
 from .probe import Level as Level

@@ -17,8 +17,7 @@ from trialbed.files import temporary_folder
 from trialbed.records import Deviation
 from trialbed.worker import command_agent
 from trialbed_adapter_lab import LEVELS, PROBES, QUICK, CheckFinding, check_adapter
-from trialbed_adapter_lab.errors import FAILS_EARLY
-from trialbed_adapter_lab.probe import MARKS
+from trialbed_adapter_lab.probe import FAILS_EARLY, MARKS
 
 USAGE = 2
 

@@ -15,7 +15,6 @@ from typing import Any, Self, get_args
 from trialbed.contracts import BaseAgent
 from trialbed.records import Deviation, Json, framework_profile
 from trialbed.tools import ToolClient
-from trialbed_adapter_lab.errors import FAILS_EARLY, CheckFailed, NotTried
 from trialbed_adapter_lab.harness import (
     BLOCKED,
     Harness,
@@ -26,7 +25,16 @@ from trialbed_adapter_lab.harness import (
     named_agent,
     watchdog,
 )
-from trialbed_adapter_lab.probe import ASKED_ON, CheckFinding, ConformanceReport, Level, Probe
+from trialbed_adapter_lab.probe import (
+    ASKED_ON,
+    FAILS_EARLY,
+    CheckFailed,
+    CheckFinding,
+    ConformanceReport,
+    Level,
+    NotTried,
+    Probe,
+)
 
 SETTLE = 1.0
 """Seconds for cancelled leaked tasks to end."""

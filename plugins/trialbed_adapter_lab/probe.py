@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable
-from dataclasses import dataclass, replace
-from types import ModuleType
-from typing import Any, Literal, get_args
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, get_args
 
 from trialbed.records import CONTROLLED, Json, Record
 from trialbed.texts import group_by_key
 from trialbed_adapter_lab.differences import shorten, show
-from trialbed_adapter_lab.errors import FAILS_EARLY, CheckFailed
 
 Level = Literal["must", "should", "may", "info"]
 """The weight of a probe for an adapter that it binds. Those that demand something are called checks.
@@ -48,6 +46,34 @@ MARKS = {
     "seen": "·",
 }
 """Outcome -> the character before it in text."""
+
+FAILS = "the trial fails"
+"""Prefix of the cause if a check fails because its trial failed."""
+
+FAILS_EARLY = f"{FAILS} before it asks the model"
+"""Prefix of the cause if the trial failed so early that no later check can pass."""
+
+
+class CheckFailed(AssertionError):
+    """The adapter fails a check. The message names the expectation and the observation.
+
+    Args:
+        seen: figures of the observation by name; by default the words of the message after ``seen:``, in one line.
+
+    Attributes:
+        cause: common to all checks that fail for it, in words; empty if it is not known.
+        seen: the observation alone.
+    """
+
+    def __init__(self, message: str, cause: str = "", seen: Json = None) -> None:
+        super().__init__(message)
+        self.cause = cause
+        self.seen: Json = message.rpartition("; seen: ")[2].partition("\n")[0] if seen is None else seen
+
+
+class NotTried(Exception):
+    """A check cannot say anything about this adapter or plugin; the text says why."""
+
 
 ASKED_ON = "the model is asked again after its answer"
 """The cause of what fails because the adapter, or its framework, does not end with the model's answer."""
@@ -97,7 +123,7 @@ class Probe:
         hint: how adapters usually pass.
         run: runs the trials and reads the figure.
         binds: the profiles that must pass.
-        theme: the module that defines it.
+        theme: the name of its theme.
         quick: whether ``--quick`` includes it, since it is fast and finds much.
     """
 
@@ -117,30 +143,52 @@ class Probe:
         return self.level if bound else "may"
 
 
-def _level(level: Level, usual: Bound) -> Callable[..., Callable[[Procedure], Probe]]:
-    """Return a decorator that makes a function a probe of a level; its name and first line are the probe's."""
-
-    def decorate(
-        *, reason: str, hint: str = "", binds: Bound = usual, quick: bool = False
-    ) -> Callable[[Procedure], Probe]:
-        def probe(run: Procedure) -> Probe:
-            summary, _, _ = (run.__doc__ or run.__name__).strip().partition("\n")
-            return Probe(run.__name__, level, summary, reason, hint, run, binds, quick=quick)
-
-        return probe
-
-    return decorate
+Decorator = Callable[..., Callable[[Procedure], Probe]]
+"""Takes a probe's ``reason``, ``hint``, ``binds`` and ``quick``; its name and summary are the function's."""
 
 
-must, should = _level("must", "controlled"), _level("should", "controlled")
-may, info = _level("may", "all"), _level("info", "all")
+class Theme(NamedTuple):
+    """A subject of probes.
 
+    Attributes:
+        name: for ``--part``.
+        title: in a sentence.
+    """
 
-def probes_of(theme: ModuleType) -> tuple[Probe, ...]:
-    """Return the probes of a theme, single ones and tables, in the order of their definition."""
-    items = [item if isinstance(item, tuple) else (item,) for item in vars(theme).values()]
-    name = theme.__name__.rpartition(".")[2]
-    return tuple(replace(probe, theme=name) for item in items for probe in item if isinstance(probe, Probe))
+    name: str
+    title: str
+
+    @property
+    def must(self) -> Decorator:
+        """Return a decorator that makes a function a probe without which numbers would be wrong."""
+        return self._level("must", "controlled")
+
+    @property
+    def should(self) -> Decorator:
+        """Return a decorator that makes a function a probe without which conditions would differ."""
+        return self._level("should", "controlled")
+
+    @property
+    def may(self) -> Decorator:
+        """Return a decorator that makes a function a probe that never fails an adapter."""
+        return self._level("may", "all")
+
+    @property
+    def info(self) -> Decorator:
+        """Return a decorator that makes a function a probe without an expectation."""
+        return self._level("info", "all")
+
+    def _level(self, level: Level, usual: Bound) -> Decorator:
+        def decorate(
+            *, reason: str, hint: str = "", binds: Bound = usual, quick: bool = False
+        ) -> Callable[[Procedure], Probe]:
+            def probe(run: Procedure) -> Probe:
+                summary, _, _ = (run.__doc__ or run.__name__).strip().partition("\n")
+                return Probe(run.__name__, level, summary, reason, hint, run, binds, self.name, quick)
+
+            return probe
+
+        return decorate
 
 
 class CheckFinding(Record):

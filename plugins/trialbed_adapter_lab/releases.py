@@ -192,7 +192,7 @@ TEMPORARY = ".releases"
 """The folder within that of all environments for those that are removed again, so that nobody else can use one."""
 
 LAB = Path(__file__).parent
-KIT = ("_kit.py", "differences.py", "harness", "probe.py", "probes")
+KIT = ("_kit.py", "differences.py", "harness", "probe.py", "probes", "trials.py")
 """The code of the lab that measures; the code that shows figures is not part of it."""
 
 
@@ -558,9 +558,7 @@ def _rows(measured: Sequence[MeasuredRelease], own: set[str]) -> Iterator[Releas
             errors = [finding for finding in report.findings if finding.outcome == "error"]
             missing += [f"{report.framework}, {finding.check}: {finding.message}" for finding in errors]
         yield ReleaseRow(
-            **one.model_dump(include={*ReleaseConditions.model_fields}),
-            others=tuple(changed),
-            missing=tuple(missing),
+            **one.model_dump(include={*ReleaseConditions.model_fields}), others=tuple(changed), missing=tuple(missing)
         )
         before = packages or before
 

@@ -33,6 +33,7 @@ EXEMPT = {
     "core/trialbed/tasks/_dataset.py": "writes JSON",
     "plugins/trialbed_adapter_lab/fuzz.py": "sends tasks to frameworks, whose recorded results depend on the text",
     "plugins/trialbed_adapter_lab/probes": "the same; what people read of a probe is checked above",
+    "plugins/trialbed_adapter_lab/trials.py": "the same",
     "plugins/trialbed_evaluation/judges": "prompts of judges, which their agreement with labels depends on",
     "plugins/trialbed_plugins/datasets/_queries.py": "names a key of the file",
     "plugins/trialbed_plugins/datasets/stabletoolbench": "reads and writes another project's files, in its words",

@@ -6,11 +6,11 @@ from importlib.metadata import version
 from typing import Any
 
 import pytest
-from support.adapters import answered, failure, refusal, results, said
+from support.adapters import answered, results, said
 
 from trialbed.wire import Call
-from trialbed_adapter_lab import Barrier, Harness, tool
-from trialbed_adapter_lab.probes._conversations import without_message
+from trialbed_adapter_lab import Harness, tool
+from trialbed_adapter_lab.trials import without_message
 from trialbed_scripted import ModelTurn, Response, ask, call, fail, forever, say
 
 pytestmark = [
@@ -21,7 +21,6 @@ pytestmark = [
 ]
 
 ECHO = call("Echo_text", {"text": "one"})
-REFUSED = "the limit of 3 requests is reached"
 NOT_PARSED = "Error: Argument parsing failed."
 TYPED: dict[str, Any] = {
     "type": "object",
@@ -103,14 +102,6 @@ async def test_a_tool_that_raises_is_an_error_without_a_reason(
     assert (said(record), results(record), answered(record).calls) == ("done", ["Error: Function failed."], ())
 
 
-async def test_parallel_calls_run_together_and_are_answered_in_order(harness: Harness) -> None:
-    barrier = Barrier(12, timeout=10.0)
-    turn = ask(*[call("Echo_text", {"text": str(number)}) for number in range(12)])
-    record = await harness.run(turn, "done", tools=(tool(behave=barrier.tool()),))
-    assert barrier.all_arrived
-    assert [made for made, _ in record.requests[1].results] == [f"call_0_{number}" for number in range(12)]
-
-
 @pytest.mark.parametrize(
     ("reply", "seen"),
     [
@@ -140,9 +131,3 @@ async def test_a_model_that_never_stops_has_forty_turns_and_a_last_word(harness:
     record = await harness.run(forever(ask(ECHO)), max_steps=100, timeout=120.0)
     assert said(record) == "Function invocation limit reached before a final answer could be produced."
     assert (len(record.requests), len(record.calls)) == (41, 40)
-
-
-async def test_the_refusal_at_a_limit_ends_the_run(harness: Harness) -> None:
-    record = await harness.run(*[ask(ECHO)] * 3, forever(refusal(403, REFUSED)))
-    assert (said(record), len(record.requests)) == ("ChatClientException", 4)
-    assert REFUSED in failure(record)

@@ -22,18 +22,6 @@ async def test_words_in_braces_are_not_looked_up_in_agnos_session(harness):
     assert [message["content"] for message in record.requests[0].messages] == [words, words]
 
 
-async def test_spaces_around_texts_stay(harness):
-    record = await harness.run(call("Echo_text", {"text": "  true \n"}), "done")
-    assert record.calls[0].arguments == {"text": "  true \n"}
-
-
-@pytest.mark.parametrize("id", ["functions.Echo_text:0", "x", "call_" + "1" * 60])
-async def test_calls_keep_the_ids_that_the_model_gave_them(harness, id):  # noqa: A002 - the wire's word
-    record = await harness.run(call("Echo_text", {"text": "a"}, id), "done")
-    _, _, said, result = record.requests[1].messages
-    assert [said["tool_calls"][0]["id"], result["tool_call_id"]] == [id, id]
-
-
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [
@@ -56,22 +44,6 @@ async def test_an_endpoints_refusal_is_no_answer(harness, code):
     assert "400" in record.failure.message
     assert "maximum context length exceeded" in record.failure.message
     assert len(record.requests) == 1
-
-
-async def test_tools_named_as_agnos_own_for_reasoning_are_tools(harness):
-    arguments = {"title": "a", "next_action": 5}
-    record = await harness.run(call("analyze", arguments), "done", tools=[tool("analyze", parameters=OBJECT)])
-    assert [made.arguments for made in record.calls] == [arguments]
-    assert record.answer.final_answer == "done"
-
-
-async def test_an_error_of_agno_itself_is_no_answer(harness, monkeypatch):
-    async def fail(*_, **__):
-        raise RuntimeError("Agno is broken")
-
-    monkeypatch.setattr("agno.models.openai.like.OpenAILike.aresponse", fail)
-    record = await harness.run("an answer that is never asked for")
-    assert (record.answer, record.failure.kind) == (None, "agent")
 
 
 async def test_an_error_that_agno_raises_itself_is_told(harness, monkeypatch):

@@ -37,11 +37,6 @@ async def test_the_models_name_changes_no_message(harness: Harness, model: str) 
     assert named.answer.final_answer == "<think>no</think> done"
 
 
-async def test_calls_under_another_finish_reason_raise_no_warning(harness: Harness) -> None:
-    record = await harness.run(ask(ECHO, finish_reason="stop"), "done")
-    assert len(record.calls) == 1
-
-
 async def test_a_cancelled_run_leaves_no_call_behind(harness: Harness) -> None:
     latch = Latch()
     spec = harness.prepare(ask(ECHO, ECHO), "done", tools=[tool(behave=latch.tool())]).spec
@@ -57,7 +52,3 @@ async def test_a_cancelled_run_leaves_no_call_behind(harness: Harness) -> None:
     if left := asyncio.all_tasks() - before:
         await asyncio.wait(left, timeout=60)
     assert asyncio.all_tasks() == before
-
-
-def test_the_version_is_agentchats() -> None:
-    assert ControlledAgent.framework_version().startswith("0.")

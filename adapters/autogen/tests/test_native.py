@@ -9,7 +9,7 @@ from autogen_agentchat.agents import AssistantAgent
 from support.adapters import answered, cell_of, failure, results, said
 
 from trialbed import mcp_url
-from trialbed_adapter_lab import Barrier, CheckFailed, Harness, errs, tool
+from trialbed_adapter_lab import CheckFailed, Harness, tool
 from trialbed_autogen import native
 from trialbed_scripted import Response, ask, call, fail, forever, say
 
@@ -34,18 +34,6 @@ async def test_the_first_request_is_autogens_own(harness: Harness) -> None:
     assert {entry["function"]["strict"] for entry in request.body["tools"]} == {False}
 
 
-async def test_sampling_settings_are_sent_where_they_were_given(harness: Harness) -> None:
-    (request,) = (await harness.run("done", temperature=0.5, max_tokens=77, seed=3)).requests
-    assert (request.body["temperature"], request.body["max_tokens"], request.body["seed"]) == (0.5, 77, 3)
-
-
-@pytest.mark.parametrize("model", ["gpt-4o", "harness-model", "claude-3-5-haiku", "gemini-2.0-flash"])
-async def test_any_models_name_is_sent_to_the_trials_endpoint(harness: Harness, model: str) -> None:
-    record = await harness.run(ECHO, "done", model=model)
-    assert [request.body["model"] for request in record.requests] == [model] * 2
-    assert said(record) == "done"
-
-
 async def test_a_schema_loses_its_definitions(harness: Harness) -> None:
     schema = {
         "type": "object",
@@ -59,28 +47,6 @@ async def test_a_schema_loses_its_definitions(harness: Harness) -> None:
         "required": [],
         "additionalProperties": False,
     }
-
-
-async def test_all_tools_are_offered_in_their_order(harness: Harness) -> None:
-    names = [f"tool_{number:03}" for number in range(120)]
-    (request,) = (await harness.run("done", tools=[tool(name) for name in names])).requests
-    assert [function["name"] for function in request.functions] == names
-
-
-@pytest.mark.parametrize(("turns", "requests"), [(0, 1), (1, 2), (3, 4)])
-async def test_there_is_a_request_per_turn_and_none_after_the_answer(
-    harness: Harness, turns: int, requests: int
-) -> None:
-    record = await harness.run(*[ask(ECHO)] * turns, "done")
-    assert (len(record.requests), len(record.calls), said(record)) == (requests, turns, "done")
-    assert answered(record).model_turns == requests
-    assert [claimed.arguments for claimed in answered(record).calls] == [{"text": "one"}] * turns
-
-
-async def test_calls_of_a_turn_are_made_at_the_same_time(harness: Harness) -> None:
-    barrier = Barrier(3)
-    record = await harness.run(ask(ECHO, ECHO, ECHO), "done", tools=[tool(behave=barrier.tool())])
-    assert (len(record.calls), said(record)) == (3, "done")
 
 
 @pytest.mark.parametrize(
@@ -99,11 +65,6 @@ async def test_the_model_is_told_what_is_wrong_with_a_call(
     assert (record.calls, answered(record).calls, said(record)) == ((), (), "done")
 
 
-async def test_an_invented_name_is_cleaned_first(harness: Harness) -> None:
-    record = await harness.run(call("wea ther!", {}), "done")
-    assert results(record) == ["Error: tool 'wea_ther_' not found in any workbench"]
-
-
 @pytest.mark.parametrize(
     "arguments", [{"text": 3}, {}, {"text": "one", "more": [None]}, {"text": ["1", {}]}, {"text": None}]
 )
@@ -111,11 +72,6 @@ async def test_arguments_reach_the_tool_unchecked(harness: Harness, arguments: d
     record = await harness.run(call("Echo_text", arguments), "done")
     assert [seen.arguments for seen in record.calls] == [arguments]
     assert [claimed.arguments for claimed in answered(record).calls] == [arguments]
-
-
-async def test_null_is_taken_for_no_arguments(harness: Harness) -> None:
-    record = await harness.run(call("Echo_text", "null"), "done")
-    assert [seen.arguments for seen in record.calls] == [{}] == [made.arguments for made in answered(record).calls]
 
 
 @pytest.mark.parametrize("text", ["[1]", "7", '"text"'])
@@ -129,25 +85,10 @@ async def test_a_number_that_python_cannot_read_hangs_the_run(harness: Harness) 
         await harness.run(call("Echo_text", '{"text": ' + "1" * 5_000 + "}"), "done", timeout=5)
 
 
-async def test_a_tools_error_is_told_and_claimed(harness: Harness) -> None:
-    record = await harness.run(ECHO, "done", tools=[tool(behave=errs("database is down"))])
-    assert results(record) == ["Error: database is down"]
-    assert [made.response for made in answered(record).calls] == ["Error: database is down"]
-
-
-async def test_text_beside_a_call_is_sent_back(harness: Harness) -> None:
-    record = await harness.run(ask(ECHO, text="Let me see."), "done")
-    assert "Let me see." in record.requests[1].said_by("assistant")
-
-
 @pytest.mark.parametrize("content", ["", None])
 async def test_an_empty_answer_is_an_answer(harness: Harness, content: str | None) -> None:
     record = await harness.run(say(content))
     assert (len(record.requests), said(record)) == (1, "")
-
-
-async def test_a_cut_text_is_the_answer(harness: Harness) -> None:
-    assert said(await harness.run(say("It is", finish_reason="length"))) == "It is"
 
 
 @pytest.mark.usefixtures("no_waiting")
@@ -174,11 +115,6 @@ async def test_after_ten_turns_the_last_results_are_the_answer(harness: Harness)
     record = await harness.run(forever(ask(ECHO)), max_steps=12)
     assert (len(record.requests), len(record.calls)) == cell_of("autogen:native", "loop")[:2]
     assert said(record) == '{"text": "one"}'
-
-
-async def test_without_tokens_from_the_endpoint_none_are_claimed(harness: Harness) -> None:
-    record = await harness.run(say("done", usage=None))
-    assert answered(record).usage is None
 
 
 async def test_the_documented_limit_and_no_other_setting_is_changed(

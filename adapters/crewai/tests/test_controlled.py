@@ -34,14 +34,6 @@ async def test_a_name_that_crewai_would_change_is_kept_and_found_again(harness: 
     assert [claimed.name for claimed in answered(record).calls] == [made.tool for made in record.calls] == [name]
 
 
-async def test_names_that_crewai_would_make_one_stay_apart(harness: Harness) -> None:
-    names = ["Get-Text", "Get_Text", "getText", "get_text", "get_text_2"]
-    turn = ask(*[call(name, {"text": name}) for name in names])
-    record = await harness.run(turn, "done", tools=[tool(name) for name in names])
-    assert {made.tool: made.arguments["text"] for made in record.calls} == {name: name for name in names}
-    assert {claimed.name: claimed.arguments for claimed in answered(record).calls} == {n: {"text": n} for n in names}
-
-
 @pytest.mark.parametrize("name", ["echo_text", "echoText", "ECHO-TEXT", "Echo__text", "no such tool", "工具"])
 async def test_a_name_that_is_only_like_a_tools_is_unknown(harness: Harness, name: str) -> None:
     record = await harness.run(call(name, {"text": "x"}), "done")
@@ -88,12 +80,6 @@ async def test_an_answer_is_not_taken_apart(harness: Harness, tools: tuple[()], 
     assert ("tools" in record.requests[0].body) is bool(tools)
 
 
-async def test_a_call_of_an_agent_without_tools_goes_back_to_the_model(harness: Harness) -> None:
-    record = await harness.run(call("unknown_tool"), "done", tools=())
-    assert (answered(record).final_answer, answered(record).calls) == ("done", ())
-    assert record.requests[1].results == [("call_0_0", "Error: there is no tool 'unknown_tool'")]
-
-
 @pytest.mark.parametrize(("calls", "met"), [(8, True), (9, False)])
 async def test_eight_calls_are_made_at_the_same_time_and_not_nine(harness: Harness, calls: int, met: bool) -> None:
     # Only a barrier that is not met takes this long.
@@ -114,15 +100,6 @@ async def test_no_thread_of_a_cancelled_trial_is_left(harness: Harness, where: s
     await asyncio.wait([trial])
     latch.open()
     assert [thread.name for thread in threading.enumerate() if "trialbed-crewai" in thread.name] == []
-
-
-async def test_trials_in_one_loop_do_not_wait_for_each_other(harness: Harness) -> None:
-    many = 2 * min(32, (os.cpu_count() or 1) + 4)
-    barrier = Barrier(many, timeout=10.0)
-    tools = (tool(behave=barrier.tool()),)
-    records = await asyncio.gather(*[harness.run(ECHO, str(number), tools=tools) for number in range(many)])
-    assert barrier.all_arrived
-    assert [answered(record).final_answer for record in records] == [str(number) for number in range(many)]
 
 
 def test_crewai_neither_reports_home_nor_leaves_folders_there(tmp_path: Path) -> None:

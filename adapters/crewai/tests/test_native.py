@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from importlib.metadata import version
 from typing import Any
 
@@ -10,7 +9,6 @@ import pytest
 from packaging.version import Version
 from support.adapters import answered, failure, results, said
 
-from trialbed import UsageError
 from trialbed.wire import Call
 from trialbed_adapter_lab import Barrier, Harness, tool
 from trialbed_scripted import ask, call
@@ -66,11 +64,6 @@ async def test_the_first_request_has_crewais_prompt_around_the_task(harness: Har
         "tools": [{"type": "function", "function": record.requests[0].functions[0]}],
     }
     assert record.requests[0].functions[0]["strict"] is True
-
-
-async def test_sampling_that_is_not_given_is_left_to_crewai(harness: Harness) -> None:
-    record = await harness.run("done", temperature=None)
-    assert set(record.requests[0].body) == {"model", "messages", "seed", "tool_choice", "tools"}
 
 
 @pytest.mark.parametrize(
@@ -144,30 +137,6 @@ async def test_nulls_for_optional_parameters_are_not_sent_and_defaults_are(harne
     assert [made.arguments for made in answered(record).calls] == [sent[0], {"city": "Rome", "map": {"a": 1.5}}]
 
 
-async def test_values_are_converted_to_the_types_of_the_schema(harness: Harness) -> None:
-    properties = {"n": {"type": "integer"}, "when": {"type": "string", "format": "date"}, "at": {"format": "uri"}}
-    properties["at"]["type"] = "string"
-    record = await harness.run(
-        call("echo_text", {"n": "3", "when": "2026-01-02", "at": "http://a.b"}),
-        "done",
-        tools=(tool(parameters={"type": "object", "properties": properties, "required": [*properties]}),),
-    )
-    assert [made.arguments for made in record.calls] == [{"n": 3, "when": "2026-01-02", "at": "http://a.b/"}]
-
-
-async def test_an_answer_costs_one_request_and_a_call_one_more(harness: Harness) -> None:
-    record = await harness.run(ask(ECHO, text="Let me see."), "done")
-    answer = answered(record)
-    assert (answer.final_answer, answer.finish, answer.model_turns) == ("done", "give_answer", 2)
-    assert [(made.name, made.arguments, made.response) for made in answer.calls] == [
-        ("echo_text", {"text": "one"}, '{"text": "one"}')
-    ]
-    assert answer.usage is not None
-    assert answer.usage.total_tokens == 28
-    assert len(record.requests) == 2
-    assert "Let me see." not in json.dumps(record.requests[1].body)
-
-
 @pytest.mark.parametrize(
     ("wanted", "told"),
     [
@@ -190,36 +159,10 @@ async def test_a_model_that_errs_is_told(harness: Harness, wanted: Call, told: s
     assert [made.arguments for made in answered(record).calls if made.api] == [{"text": "one"}]
 
 
-async def test_a_tool_is_found_by_any_name_that_becomes_its_own(harness: Harness) -> None:
-    record = await harness.run(call("Echo-Text", {"text": "x"}), "done")
-    assert [made.arguments for made in record.calls] == [{"text": "x"}]
-
-
 async def test_arguments_that_are_a_list_end_the_run(harness: Harness) -> None:
     record = await harness.run(call("echo_text", "[1]"), "done")
     assert (said(record), len(record.requests)) == ("ValidationError", 1)
     assert "ToolUsageStartedEvent" in failure(record)
-
-
-async def test_a_list_beside_another_call_is_told(harness: Harness) -> None:
-    record = await harness.run(ask(call("echo_text", "[1]"), ECHO), "done")
-    assert (said(record), [made.arguments for made in record.calls]) == ("done", [{"text": "one"}])
-    assert results(record)[0].startswith("Error executing tool")
-
-
-async def test_null_stands_for_no_arguments(harness: Harness) -> None:
-    schema = {"type": "object", "properties": {"text": {"type": "string"}}}
-    record = await harness.run(call("echo_text", "null"), "done", tools=(tool(parameters=schema),))
-    assert (said(record), [made.arguments for made in record.calls]) == ("done", [{}])
-
-
-async def test_a_tool_that_raises_is_told(monkeypatch: pytest.MonkeyPatch, harness: Harness) -> None:
-    def explode(*_: object) -> str:
-        raise RuntimeError("backend exploded")
-
-    monkeypatch.setattr("trialbed.Tool.invoke", explode)
-    record = await harness.run(ECHO, "done")
-    assert (said(record), results(record)) == ("done", ["Error executing tool: backend exploded"])
 
 
 @pytest.mark.parametrize(("calls", "met"), [(8, True), (9, False)])
@@ -230,11 +173,3 @@ async def test_eight_calls_run_at_the_same_time_and_not_nine(harness: Harness, c
     record = await harness.run(turn, "done", tools=(tool(behave=barrier.tool()),))
     assert (len(record.calls), barrier.all_arrived) == (calls, met)
     assert [made for made, _ in record.requests[1].results] == [f"call_0_{number}" for number in range(calls)]
-
-
-def test_an_older_crewai_is_named_as_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    from trialbed_crewai import native
-
-    monkeypatch.setattr(native, "version", lambda _: "1.15.2")
-    with pytest.raises(UsageError, match=r"needs crewai 1\.15\.3 or newer, and 1\.15\.2 is installed"):
-        native.NativeAgent.framework_version()

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from importlib.metadata import version
 
 import pytest
 from packaging.version import Version
-from support.adapters import cell_of, failure, refusal, said
+from support.adapters import cell_of, refusal, said
 
-from trialbed.wire import Call
-from trialbed_adapter_lab import Harness, Latch, new_tasks, tool
+from trialbed_adapter_lab import Harness
 from trialbed_scripted import ModelTurn, ask, call, fail, forever, say
 
 pytestmark = [
@@ -20,7 +18,6 @@ pytestmark = [
 
 ECHO = call("echo_text", {"text": "one"})
 LAST = "you MUST give your absolute best final answer"
-REFUSED = "the limit of 3 requests is reached"
 
 
 @pytest.mark.parametrize(
@@ -67,14 +64,6 @@ async def test_the_fifth_call_with_the_same_arguments_and_result_ends_the_run(ha
     assert f"`{said(record)}`" in cause
 
 
-@pytest.mark.parametrize(
-    ("turn", "requests"), [([call("no_such")], 5), ([ECHO] * 5, 1)], ids=["unknown tool", "five in one turn"]
-)
-async def test_what_counts_as_the_same_call(harness: Harness, turn: list[Call], requests: int) -> None:
-    record = await harness.run(forever(ask(*turn)), max_steps=30)
-    assert (said(record), len(record.requests)) == ("ToolExecutionFailedError", requests)
-
-
 @pytest.mark.filterwarnings("ignore:Pydantic serializer warnings:UserWarning")
 @pytest.mark.long_trial
 async def test_a_call_in_place_of_the_last_answer_is_the_answer_as_text(harness: Harness) -> None:
@@ -91,20 +80,6 @@ async def test_a_model_that_never_stops_is_asked_once_more_without_tools(harness
     assert (said(record), len(record.calls)) == ("my best", 25)
     assert [request.number for request in record.requests if "tools" not in request.body] == [25]
     assert LAST in record.requests[25].messages[-1]["content"]
-
-
-@pytest.mark.parametrize(("status", "seen"), [(400, "BadRequestError"), (403, "PermissionDeniedError")])
-async def test_the_refusal_at_a_limit_ends_the_run(harness: Harness, status: int, seen: str) -> None:
-    turns = [ask(call("echo_text", {"text": str(number)})) for number in range(3)]
-    record = await harness.run(*turns, forever(refusal(status, REFUSED)))
-    assert (said(record), len(record.requests)) == (seen, 4)
-    assert REFUSED in failure(record)
-
-
-@pytest.mark.usefixtures("no_waiting")
-async def test_a_refusal_that_speaks_of_a_rate_limit_is_repeated(harness: Harness) -> None:
-    record = await harness.run(forever(refusal(400, "the rate limit is reached")))
-    assert (said(record), len(record.requests)) == ("BadRequestError", 3)
 
 
 async def test_a_refusal_that_speaks_of_tools_makes_crewai_describe_them_in_text(harness: Harness) -> None:
@@ -124,15 +99,3 @@ async def test_the_models_name_decides_what_becomes_of_a_long_result(harness: Ha
     record = await harness.run(call("echo_text", long), "done", model=model)
     names = [entry["name"] for entry in record.requests[1].functions]
     assert ("read_a_deferred_tool_result" in names) is (model != "gpt-4o")
-
-
-async def test_a_cancelled_trial_asks_the_model_no_more(harness: Harness) -> None:
-    latch = Latch()
-    prepared = harness.prepare(ECHO, "done", tools=(tool(behave=latch.tool()),))
-    trial = asyncio.create_task(prepared.run())
-    assert await latch.reached.wait(60)
-    trial.cancel()
-    await asyncio.wait([trial])
-    latch.open()
-    assert await new_tasks([]) == []
-    assert len(prepared.requests) == 1

@@ -5,10 +5,10 @@ from __future__ import annotations
 from importlib.metadata import version
 
 import pytest
-from support.adapters import answered, failure, refusal, results, said
+from support.adapters import answered, results, said
 
 from trialbed_adapter_lab import Harness
-from trialbed_adapter_lab.probes._conversations import without_message
+from trialbed_adapter_lab.trials import without_message
 from trialbed_scripted import ModelTurn, Response, ask, call, fail, forever, say
 
 pytestmark = [
@@ -19,7 +19,6 @@ pytestmark = [
 ]
 
 ECHO = call("Echo_text", {"text": "one"})
-REFUSED = "the limit of 3 requests is reached"
 
 
 async def test_the_first_request_has_fields_and_words_of_adks_own(harness: Harness) -> None:
@@ -27,10 +26,7 @@ async def test_the_first_request_has_fields_and_words_of_adks_own(harness: Harne
     body = record.requests[0].body
     assert {name: body[name] for name in body if name not in ("model", "tools")} == {
         "messages": [
-            {
-                "role": "system",
-                "content": 'Be brief.\n\nYou are an agent. Your internal name is "assistant".',
-            },
+            {"role": "system", "content": 'Be brief.\n\nYou are an agent. Your internal name is "assistant".'},
             {"role": "user", "content": "Why?"},
         ],
         "temperature": 0.5,
@@ -43,17 +39,6 @@ async def test_the_first_request_has_fields_and_words_of_adks_own(harness: Harne
 async def test_a_word_in_braces_ends_the_run(harness: Harness) -> None:
     record = await harness.run("done", system_prompt="Be {brief}.")
     assert (said(record), record.requests) == ("KeyError", ())
-
-
-async def test_an_answer_costs_one_request_and_a_call_one_more(harness: Harness) -> None:
-    record = await harness.run(ask(ECHO, text="Let me see."), "done")
-    answer = answered(record)
-    assert (answer.final_answer, answer.finish, answer.model_turns) == ("done", "give_answer", 2)
-    assert [(made.name, made.arguments, made.response) for made in answer.calls] == [
-        ("Echo_text", {"text": "one"}, '{"text": "one"}')
-    ]
-    assert results(record) == ['{"result": "{\\"text\\": \\"one\\"}"}']
-    assert answer.usage is not None
 
 
 async def test_an_unknown_tool_is_an_error_for_the_model(harness: Harness) -> None:
@@ -91,16 +76,6 @@ async def test_an_odd_end(harness: Harness, reply: ModelTurn | Response, seen: s
     assert record.answer is None or (record.answer.finish is None) is not seen
 
 
-@pytest.mark.parametrize("turns", [(), (ask(ECHO, text="Let me see."),)])
-async def test_an_empty_end_without_a_finish_reason_is_no_event_and_an_empty_answer(
-    harness: Harness, turns: tuple[ModelTurn, ...]
-) -> None:
-    record = await harness.run(*turns, say(None, finish_reason=None))
-    answer = answered(record)
-    assert (answer.final_answer, answer.finish, answer.usage) == ("", None, None)
-    assert answer.model_turns == len(record.requests) == len(turns) + 1
-
-
 @pytest.mark.usefixtures("no_waiting")
 @pytest.mark.parametrize(
     ("status", "requests", "seen"),
@@ -109,9 +84,3 @@ async def test_an_empty_end_without_a_finish_reason_is_no_event_and_an_empty_ans
 async def test_an_endpoint_that_always_fails(harness: Harness, status: int, requests: int, seen: str) -> None:
     record = await harness.run(forever(fail(status)))
     assert (said(record), len(record.requests)) == (seen, requests)
-
-
-async def test_the_refusal_at_a_limit_ends_the_run(harness: Harness) -> None:
-    record = await harness.run(*[ask(ECHO)] * 3, forever(refusal(403, REFUSED)))
-    assert (said(record), len(record.requests)) == ("PermissionDeniedError", 4)
-    assert REFUSED in failure(record)

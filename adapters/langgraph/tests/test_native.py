@@ -6,10 +6,9 @@ import json
 from importlib.metadata import version
 
 import pytest
-from support.adapters import refusal
 
-from trialbed import Tool, Usage
-from trialbed_adapter_lab import errs, tool
+from trialbed import Tool
+from trialbed_adapter_lab import tool
 from trialbed_scripted import Response, ask, call, fail, forever, say
 
 pytestmark = [pytest.mark.framework("langgraph:native"), pytest.mark.slow(15)]
@@ -18,7 +17,6 @@ newer = pytest.mark.skipif(version("langchain") < "1.4", reason="the tables are 
 
 TEXT = {"type": "string"}
 ECHO = {"text": "a"}
-STOPPED = "stopped by the limit"
 
 
 def schema(**properties):
@@ -39,10 +37,6 @@ class TestFirstRequest:
         assert (body["stream"], body["temperature"], body["seed"]) == (False, 0.0, 7)
         assert [set(entry["function"]) for entry in body["tools"]] == [{"name", "description", "parameters"}] * 3
         assert [function["name"] for function in record.requests[0].functions] == names
-
-    async def test_the_temperature_is_langchains_where_none_is_given(self, harness):
-        record = await harness.run("done", temperature=None)
-        assert set(record.requests[0].body) == {"model", "stream", "messages", "tools", "seed"}
 
     async def test_the_limit_of_tokens_has_another_name(self, harness):
         record = await harness.run("done", max_tokens=77)
@@ -81,11 +75,6 @@ class TestFirstRequest:
 
 
 class TestModelNames:
-    @pytest.mark.parametrize("model", ["gpt-4o", "gpt-5-pro", "gpt-5-codex", "gpt-6"])
-    async def test_every_name_stays_on_chat_completions(self, harness, model):
-        record = await harness.run("done", model=model)
-        assert (record.answer.final_answer, record.strays) == ("done", ())
-
     async def test_a_reasoning_model_loses_the_temperature_and_renames_the_system_role(self, harness):
         five = await harness.run("done", model="gpt-5")
         three = await harness.run("done", model="o3")
@@ -94,16 +83,6 @@ class TestModelNames:
 
 
 class TestCalls:
-    async def test_calls_of_one_turn_run_together_and_are_claimed(self, harness):
-        usage = Usage(prompt_tokens=10, completion_tokens=2)
-        turn = ask(call("Echo_text", {"text": "a"}), call("Echo_text", {"text": "b"}), usage=usage)
-        record = await harness.run(turn, say("done", usage=usage))
-        answer = record.answer
-        assert [made.arguments["text"] for made in answer.calls] == ["a", "b"]
-        assert (answer.final_answer, answer.finish, answer.model_turns) == ("done", "give_answer", 2)
-        assert answer.usage == Usage(prompt_tokens=20, completion_tokens=4)
-        assert record.requests[1].messages[2]["content"] is None
-
     async def test_an_unknown_tool_is_answered_with_the_names_of_all(self, harness):
         record = await harness.run(call("Nobody", "{}"), "done", tools=[tool("a"), tool("b")])
         words = "Error: Nobody is not a valid tool, try one of [a, b]."
@@ -114,16 +93,6 @@ class TestCalls:
     async def test_arguments_are_not_validated(self, harness, arguments):
         record = await harness.run(call("Echo_text", arguments), "done")
         assert [made.arguments for made in record.calls] == [json.loads(arguments)]
-
-    @pytest.mark.parametrize("arguments", [pytest.param("", marks=newer), "null"])
-    async def test_no_arguments_are_an_empty_object(self, harness, arguments):
-        record = await harness.run(call("Echo_text", arguments), "done")
-        assert [made.arguments for made in record.calls] == [{}]
-        assert record.requests[1].tool_calls == [("call_0_0", "Echo_text", "{}")]
-
-    async def test_a_failing_api_is_text_for_the_model(self, harness):
-        record = await harness.run(call("Echo_text", ECHO), "done", tools=[tool(behave=errs("no such key"))])
-        assert record.requests[1].results == [("call_0_0", "Error: no such key")]
 
     @pytest.mark.parametrize("name", ["from", "_x", "__class__", "runtime", "state", "store", "input", "callbacks"])
     async def test_most_parameters_reach_the_tool(self, harness, name):
@@ -220,10 +189,3 @@ class TestLimits:
     async def test_nothing_of_its_own_ends_the_run_soon(self, harness):
         record = await harness.run(*[ask(call("Echo_text", ECHO))] * 60, "done", max_steps=1_000, timeout=120.0)
         assert (record.answer.final_answer, len(record.requests)) == ("done", 61)
-
-    @pytest.mark.parametrize("status", [400, 403])
-    async def test_the_limits_refusal_is_asked_for_once(self, harness, status):
-        record = await harness.run(*[ask(call("Echo_text", ECHO))] * 3, forever(refusal(status, STOPPED)))
-        assert f"Error: Error code: {status}" in record.failure.message
-        assert STOPPED in record.failure.message
-        assert len(record.requests) == 4

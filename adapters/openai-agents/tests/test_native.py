@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from importlib.metadata import version
 from typing import Any
 
 import pytest
-from support.adapters import answered, cell_of, failure, refusal, results, said
+from support.adapters import answered, cell_of, failure, results, said
 
 from trialbed.wire import Call
-from trialbed_adapter_lab import Barrier, Harness, tool
-from trialbed_adapter_lab.probes._conversations import without_message
-from trialbed_openai_agents.native import function_tool
+from trialbed_adapter_lab import Harness, tool
+from trialbed_adapter_lab.trials import without_message
 from trialbed_scripted import ModelTurn, Response, ask, call, fail, forever, say
 
 as_of_0_24 = pytest.mark.skipif(
@@ -22,7 +20,6 @@ pytestmark = pytest.mark.framework("openai-agents:native")
 
 ECHO = call("Echo_text", {"text": "one"})
 TOLD = "An error occurred while running the tool. Please try again."
-REFUSED = "the limit of 3 requests is reached"
 OPTIONAL: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -91,18 +88,6 @@ async def test_the_history_goes_back_as_it_came(harness: Harness) -> None:
     assert "previous_response_id" not in record.requests[1].body
 
 
-async def test_sampling_that_is_not_given_is_left_to_the_sdk(harness: Harness) -> None:
-    record = await harness.run("done", temperature=None)
-    assert set(record.requests[0].body) == {"model", "include", "input", "instructions", "tools"}
-
-
-@pytest.mark.parametrize("name", ["get-weather", "GetWeather", "a" * 64])
-async def test_names_are_kept(harness: Harness, name: str) -> None:
-    record = await harness.run(call(name, {"text": "x"}), "done", tools=(tool(name),))
-    assert [made.tool for made in record.calls] == [name]
-    assert [entry["name"] for entry in record.requests[0].functions] == [name]
-
-
 async def test_optional_properties_become_required_and_not_nullable(harness: Harness) -> None:
     record = await harness.run("done", tools=(tool(parameters=OPTIONAL),))
     assert record.requests[0].functions[0] == {
@@ -119,26 +104,6 @@ async def test_a_schema_without_a_strict_form_is_offered_as_it_is(harness: Harne
     record = await harness.run(call("Map", {"map": {"a": 1.5}}), "done", tools=(tool("Map", parameters=schema),))
     assert (record.requests[0].functions[0]["parameters"], record.requests[0].functions[0]["strict"]) == (schema, False)
     assert [made.arguments for made in record.calls] == [{"map": {"a": 1.5}}]
-
-
-@pytest.mark.parametrize("model", ["gpt-5.5", "o1-mini", "openai/gpt-4o", "claude"])
-async def test_the_models_name_decides_nothing(harness: Harness, model: str) -> None:
-    named = await harness.run("done", model=model)
-    plain = await harness.run("done")
-    assert named.requests[0].body == {**plain.requests[0].body, "model": model}
-
-
-async def test_an_answer_costs_one_request_and_a_call_one_more(harness: Harness) -> None:
-    record = await harness.run(ask(ECHO, text="Let me see."), "done")
-    answer = answered(record)
-    assert (answer.final_answer, answer.finish, answer.model_turns) == ("done", "give_answer", 2)
-    assert [(made.name, made.arguments, made.response) for made in answer.calls] == [
-        ("Echo_text", {"text": "one"}, '{"text": "one"}')
-    ]
-    assert answer.usage is not None
-    assert answer.usage.total_tokens == 28
-    assert record.requests[1].said_by("assistant") == ["Let me see."]
-    assert len(record.requests) == 2
 
 
 @pytest.mark.parametrize("turn", [[call("no_such")], [ECHO, call("no_such")]], ids=["alone", "beside a good call"])
@@ -183,15 +148,6 @@ async def test_a_tool_that_raises_is_told_as_a_fixed_sentence(
     assert (said(record), results(record)) == ("done", [TOLD])
 
 
-async def test_parallel_calls_run_together_and_are_answered_in_order(harness: Harness) -> None:
-    barrier = Barrier(12, timeout=10.0)
-    turn = ask(*[call("Echo_text", {"text": str(number)}) for number in range(12)])
-    record = await harness.run(turn, "done", tools=(tool(behave=barrier.tool()),))
-    assert barrier.all_arrived
-    assert [made.arguments for made in answered(record).calls] == [{"text": str(number)} for number in range(12)]
-    assert [made for made, _ in record.requests[1].results] == [f"call_0_{number}" for number in range(12)]
-
-
 @as_of_0_24
 @pytest.mark.parametrize(
     ("reply", "seen"),
@@ -220,13 +176,6 @@ async def test_a_call_id_that_is_used_again(harness: Harness, second: str, seen:
     assert (said(record), len(record.calls)) == (seen, 1)
 
 
-@as_of_0_24
-@pytest.mark.parametrize("ids", [("same", "same"), ("", "")])
-async def test_call_ids_that_are_not_unique_in_a_turn_end_the_run(harness: Harness, ids: tuple[str, str]) -> None:
-    record = await harness.run(calls(*ids), "done")
-    assert (said(record), len(record.requests), record.calls) == ("ModelBehaviorError", 1, ())
-
-
 @pytest.mark.usefixtures("no_waiting")
 @pytest.mark.parametrize(
     ("status", "requests", "seen"),
@@ -249,18 +198,3 @@ async def test_a_model_that_never_stops_is_stopped_by_the_sdk_after_ten_turns(ha
     turns, calls, cause = cell_of("openai-agents:native", "loop")
     assert (len(record.requests), len(record.calls)) == (turns, calls)
     assert f"`{said(record)}`" in cause
-
-
-@pytest.mark.parametrize(("status", "seen"), [(400, "BadRequestError"), (403, "PermissionDeniedError")])
-async def test_the_refusal_at_a_limit_ends_the_run(harness: Harness, status: int, seen: str) -> None:
-    record = await harness.run(*[ask(ECHO)] * 3, forever(refusal(status, REFUSED)))
-    assert (said(record), len(record.requests)) == (seen, 4)
-    assert REFUSED in failure(record)
-
-
-def test_a_tools_own_schema_is_left_alone(harness: Harness) -> None:
-    from trialbed import Tool
-
-    given = json.loads(json.dumps(OPTIONAL))
-    function_tool(Tool(tool(parameters=given).spec, "http://127.0.0.1"))
-    assert given == OPTIONAL

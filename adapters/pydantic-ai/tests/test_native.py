@@ -6,11 +6,11 @@ from importlib.metadata import version
 from typing import Any
 
 import pytest
-from support.adapters import answered, failure, refusal, results, said
+from support.adapters import failure, results, said
 
 from trialbed.wire import Call
-from trialbed_adapter_lab import Barrier, Harness, tool
-from trialbed_adapter_lab.probes._conversations import without_message
+from trialbed_adapter_lab import Harness, tool
+from trialbed_adapter_lab.trials import without_message
 from trialbed_scripted import ModelTurn, Response, ask, call, fail, forever, say
 
 pytestmark = [
@@ -21,7 +21,6 @@ pytestmark = [
 ]
 
 ECHO = call("Echo_text", {"text": "one"})
-REFUSED = "the limit of 3 requests is reached"
 GIVEN: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -76,17 +75,6 @@ async def test_models_that_reason_get_no_temperature(harness: Harness, model: st
     assert ("temperature" in record.requests[0].body) is sent
 
 
-async def test_an_answer_costs_one_request_and_a_call_one_more(harness: Harness) -> None:
-    record = await harness.run(ask(ECHO, text="Let me see."), "done")
-    answer = answered(record)
-    assert (answer.final_answer, answer.finish, answer.model_turns) == ("done", "give_answer", 2)
-    assert [(made.name, made.arguments, made.response) for made in answer.calls] == [
-        ("Echo_text", {"text": "one"}, '{"text": "one"}')
-    ]
-    assert answer.usage is not None
-    assert record.requests[1].said_by("assistant") == ["Let me see."]
-
-
 @pytest.mark.parametrize("turn", [[call("no_such")], [ECHO, call("no_such")]], ids=["alone", "beside a good call"])
 async def test_an_unknown_tool_is_told_with_all_names_and_the_second_one_ends_the_run(
     harness: Harness, turn: list[Call]
@@ -127,14 +115,6 @@ async def test_a_tool_that_raises_ends_the_run(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setattr("trialbed.Tool.ainvoke", explode)
     record = await harness.run(ECHO, "done")
     assert (failure(record), len(record.requests)) == ("RuntimeError: backend exploded", 1)
-
-
-async def test_parallel_calls_run_together_and_are_answered_in_order(harness: Harness) -> None:
-    barrier = Barrier(12, timeout=10.0)
-    turn = ask(*[call("Echo_text", {"text": str(number)}) for number in range(12)])
-    record = await harness.run(turn, "done", tools=(tool(behave=barrier.tool()),))
-    assert barrier.all_arrived
-    assert [made for made, _ in record.requests[1].results] == [f"call_0_{number}" for number in range(12)]
 
 
 @pytest.mark.parametrize(
@@ -188,10 +168,3 @@ async def test_an_endpoint_that_always_fails(harness: Harness, status: int, requ
 async def test_a_model_that_never_stops_is_stopped_after_fifty_requests(harness: Harness) -> None:
     record = await harness.run(forever(ask(ECHO)), max_steps=100, timeout=120.0)
     assert (said(record), len(record.requests), len(record.calls)) == ("UsageLimitExceeded", 50, 50)
-
-
-@pytest.mark.parametrize(("status", "seen"), [(400, "ModelRequestRejectedError"), (403, "ModelAuthenticationError")])
-async def test_the_refusal_at_a_limit_ends_the_run(harness: Harness, status: int, seen: str) -> None:
-    record = await harness.run(*[ask(ECHO)] * 3, forever(refusal(status, REFUSED)))
-    assert (said(record), len(record.requests)) == (seen, 4)
-    assert REFUSED in failure(record)

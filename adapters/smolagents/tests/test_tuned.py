@@ -9,11 +9,9 @@ import pytest
 from support.adapters import answered, said
 
 from trialbed_adapter_lab import Harness, tool
-from trialbed_scripted import Response, ask, call
+from trialbed_scripted import Response, call
 
 pytestmark = pytest.mark.framework("smolagents:tuned")
-
-ECHO = call("Echo_text", {"text": "one"})
 
 
 def written(code: str) -> Response:
@@ -37,13 +35,6 @@ async def test_the_first_request_offers_functions_in_its_prompt(harness: Harness
     prompt = record.requests[0].messages[0]["content"][0]["text"]
     assert "def Echo_text(text: string) -> any:" in prompt
     assert "Be brief." in prompt
-
-
-async def test_several_calls_of_a_block_are_made_one_after_the_other(harness: Harness) -> None:
-    record = await harness.run(ask(ECHO, call("Echo_text", {"text": "two"})), "done")
-    assert (said(record), len(record.requests)) == ("done", 2)
-    assert [made.arguments for made in record.calls] == [{"text": "one"}, {"text": "two"}]
-    assert [made.response for made in answered(record).calls] == ['{"text": "one"}', '{"text": "two"}']
 
 
 @pytest.mark.parametrize("wrong", [call("Echo_text", '{"text": '), call("Echo_text", "[1]"), call("no_such")])

@@ -134,15 +134,15 @@ def check(
     from trialbed.environments import expand_profiles
     from trialbed.errors import UsageError
     from trialbed.records import framework_driver
-    from trialbed_adapter_lab.cli._runner import (
+    from trialbed_adapter_lab.kit_process import (
         check_known,
         check_names,
         fuzz_adapter,
         junit_text,
         program_arguments,
+        run_kit,
         show_report,
     )
-    from trialbed_adapter_lab.kit_process import run_kit
 
     if name is not None and command is not None:
         raise UsageError("give either an adapter's name or --command, not both")

@@ -18,12 +18,12 @@ from trialbed.records import Limits, ModelEndpoint, Outcome, TrialKey, TrialSpec
 from trialbed.texts import number_of
 from trialbed.tools import ToolClient
 from trialbed.worker import CommandAgent, WorkerTrial
-from trialbed_adapter_lab.errors import FAILS_EARLY, CheckFailed
 from trialbed_adapter_lab.harness._oracle import Oracle
 from trialbed_adapter_lab.harness._process import NetworkWatch, process_state
 from trialbed_adapter_lab.harness._records import Observations, ObservedCall, ObservedRequest, TrialRecord
 from trialbed_adapter_lab.harness._server import Chunks, HarnessServer, TrialSession
 from trialbed_adapter_lab.harness._tools import PassingLoop, ScriptedTool, tool
+from trialbed_adapter_lab.probe import FAILS_EARLY, CheckFailed
 from trialbed_scripted import Line
 
 QUERY = "What does the parrot say?"

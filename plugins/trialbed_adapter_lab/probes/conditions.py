@@ -1,18 +1,42 @@
-"""Check that every framework asks the same model the same question in the same way."""
+"""Check that all frameworks ask the same model the same question, in every request and with every policy."""
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from importlib.resources import files
 from typing import Any
 
 from trialbed.records import Json
 from trialbed.texts import number_of
 from trialbed.wire import ModelMessage, OfferedTool
 from trialbed_adapter_lab.differences import show
-from trialbed_adapter_lab.harness import KEY, QUERY, SYSTEM_PROMPT, Harness, ObservedRequest, TrialSettings, tool
-from trialbed_adapter_lab.probe import expect, may, must, should
-from trialbed_adapter_lab.probes._conversations import asks_echo, converse
-from trialbed_adapter_lab.probes._expectations import expect_equal, expect_requests, expect_words
+from trialbed_adapter_lab.harness import (
+    INVARIANTS,
+    KEY,
+    QUERY,
+    SYSTEM_PROMPT,
+    Harness,
+    ObservedRequest,
+    TrialSettings,
+    tool,
+)
+from trialbed_adapter_lab.probe import CheckFailed, Probe, Theme, expect
+from trialbed_adapter_lab.trials import (
+    asks_echo,
+    converse,
+    converse_on_everything,
+    expect_equal,
+    expect_requests,
+    expect_words,
+    play,
+    stations,
+)
+from trialbed_scripted import forever
+
+CONDITIONS = Theme("conditions", "Check that every framework asks the same model the same question in the same way.")
 
 SETTINGS = {"temperature": 0.0, "seed": 0, "max_tokens": 1}
 """The settings of a trial; each dialect writes the settings that it has."""
@@ -47,7 +71,7 @@ DEFAULTS: dict[str, tuple[Any, ...]] = {
 """Settings that change a model's answers -> the values that change nothing; null is one of each."""
 
 
-@must(
+@CONDITIONS.must(
     binds="all",
     reason="Without the task, the framework is not measured on it; all frameworks get the same instructions.",
     hint="Pass the task as the user's message, and self.system_prompt as the framework's instructions.",
@@ -57,7 +81,7 @@ async def query_and_prompt_are_sent(harness: Harness) -> None:
     expect_words((await _requests(harness))[0], [QUERY, SYSTEM_PROMPT])
 
 
-@should(
+@CONDITIONS.should(
     reason="Words that a framework adds are instructions that the others did not get.",
     hint="Look for the framework's own prompt templates, names and roles, and switch them off or override them.",
 )
@@ -69,7 +93,7 @@ async def nothing_is_added_to_the_messages(harness: Harness) -> None:
     expect_equal("messages of the first request", seen, expected)
 
 
-@must(
+@CONDITIONS.must(
     binds="all",
     reason="With another model, the results cannot be compared.",
     hint="Pass self.endpoint.model to the client; do not let it choose one.",
@@ -79,7 +103,7 @@ async def model_is_named(harness: Harness) -> Json:
     return await _expect_setting(harness, "model", "gpt-4o")
 
 
-@must(
+@CONDITIONS.must(
     reason="Models of vendors have such names, and with another model the results cannot be compared.",
     hint="Pass self.endpoint.model unchanged; some frameworks read a prefix as the vendor.",
 )
@@ -88,7 +112,7 @@ async def model_names_of_vendors_are_kept(harness: Harness) -> Json:
     return await _expect_setting(harness, "model", "Vendor/Harness-4.1:free")
 
 
-@should(
+@CONDITIONS.should(
     reason="Frameworks' defaults differ; the trial's temperature must be the same for all.",
     hint="Set the temperature in the model's settings, including 0, which is easily mistaken for unset.",
     quick=True,
@@ -98,7 +122,7 @@ async def temperature_is_sent(harness: Harness) -> Json:
     return await _expect_setting(harness, "temperature", 0.0, 0.35, 1.7)
 
 
-@should(
+@CONDITIONS.should(
     binds="all",
     reason="The seed makes a trial repeatable if the model supports it.",
     hint="Set the seed in the model's settings, including 0, which is easily mistaken for unset.",
@@ -109,7 +133,7 @@ async def seed_is_sent(harness: Harness) -> Json:
     return await _expect_setting(harness, "seed", 0, 123456789)
 
 
-@should(
+@CONDITIONS.should(
     reason="The limit on a completion's length is the same for all.",
     hint="Send it as `max_tokens`, which all compatible endpoints know (`max_output_tokens` in responses); SDKs may "
     "rename it.",
@@ -129,14 +153,14 @@ async def max_tokens_is_sent(harness: Harness) -> Json:
     return AS_ASKED
 
 
-@should(reason="Streamed responses are timed and counted differently.", hint="Switch streaming off.")
+@CONDITIONS.should(reason="Streamed responses are timed and counted differently.", hint="Switch streaming off.")
 async def responses_are_not_streamed(harness: Harness) -> None:
     """No request asks for a stream."""
     for request in await _requests(harness):
         expect(not request.body.get("stream"), "no `stream`, or false", request.body.get("stream"))
 
 
-@must(
+@CONDITIONS.must(
     binds="all",
     reason="The gateway knows a trial by its URL and takes the dummy key; endpoints without a gateway take no other.",
     hint="Pass self.endpoint.api_key to the client; do not let it read one from the environment.",
@@ -149,7 +173,7 @@ async def key_is_sent(harness: Harness) -> None:
         expect_equal(name, request.headers.get(name), KEY if name == "x-api-key" else f"Bearer {KEY}")
 
 
-@must(
+@CONDITIONS.must(
     binds="all",
     reason="The gateway measures requests to the model; others are not measured, and endpoints speak few dialects.",
     hint="Choose the API of the dialect that the class declares as `dialect`, and switch look-ups of models off.",
@@ -168,7 +192,7 @@ async def only_the_model_is_asked(harness: Harness) -> None:
     expect_equal("dialects of the requests", dialects, declared)
 
 
-@should(
+@CONDITIONS.should(
     reason="A trial that cannot be repeated cannot be compared with its recording.",
     hint="Look for times, random ids and sets in what the framework sends.",
 )
@@ -178,7 +202,7 @@ async def requests_can_be_repeated(harness: Harness) -> None:
     expect_equal("requests of a second trial, compared with the first's", other, one)
 
 
-@should(
+@CONDITIONS.should(
     reason="These settings change which calls a model makes, and how it draws its words.",
     hint="Leave the setting out, or at the endpoint's default.",
     quick=True,
@@ -192,7 +216,7 @@ async def nothing_else_changes_the_model(harness: Harness) -> Json:
     return "none"
 
 
-@may(
+@CONDITIONS.may(
     reason="Further settings can change how a model behaves, though most do not.",
     hint="Nothing needs to be done; declare what matters in deviations.",
 )
@@ -204,7 +228,7 @@ async def nothing_else_is_set(harness: Harness) -> Json:
     return "none"
 
 
-@may(
+@CONDITIONS.may(
     reason="A new connection per request costs time that a framework's users would pay as well.",
     hint="Keep one client for the whole trial.",
 )
@@ -254,3 +278,75 @@ def _usual(request: ObservedRequest) -> frozenset[str]:
     """Return the fields that a trial uses in a request of this dialect; ``stream`` may be false."""
     said = (ModelMessage(role="system", content="x"), ModelMessage(role="user", content="x"))
     return frozenset(request.spoken.write_request("", said, SETTINGS, (OfferedTool("x"),))) | {"stream"}
+
+
+INVARIANT = Theme("invariants", "Check the invariants of every request in every trial, including long ones.")
+
+TURNS = 20
+"""More than frameworks keep in mind that shorten conversations."""
+
+
+async def _holds(invariant: str, harness: Harness) -> None:
+    if not harness.oracle.saw_long_trials:
+        harness.oracle.saw_long_trials = True
+        turns = [asks_echo(str(number)) for number in range(TURNS)]
+        await converse_on_everything(harness)
+        await harness.run(*turns, "done", max_steps=TURNS + 2)
+        await harness.run(forever(asks_echo("more")), max_steps=3)
+        await harness.run(replace(asks_echo("last"), text="Let me look."), "")
+    breaches = harness.oracle.breaches(invariant)
+    more = f" (and {len(breaches) - 1} more)" if len(breaches) > 1 else ""
+    expect(not breaches, "no breach in any trial", "".join(breaches[:1]) + more)
+
+
+EVERYWHERE = tuple(
+    Probe(
+        name,
+        "should",
+        f"{one.breaches.__doc__} This holds in every trial of the checks before.",
+        one.reason,
+        one.hint,
+        partial(_holds, name),
+        theme=INVARIANT.name,
+        quick=True,
+    )
+    for name, one in INVARIANTS.items()
+)
+"""The checks that look at the trials of those before them."""
+
+
+POLICIES = Theme("policies", "Check that each scripted model leads to the requests and calls in the truth table.")
+
+CALLS, LIMIT = 3, 8
+
+
+@POLICIES.should(
+    reason="Scores of scripted models are known in advance only if every framework takes the same steps with them.",
+    hint="See which policy differs: the docs of scripted models say what each of them does.",
+)
+async def scripted_models_take_their_turns(harness: Harness) -> Json:
+    """Each scripted model gets the requests, and makes the calls, that its documentation names."""
+    tools, script = stations(CALLS + 1, CALLS)
+    seen, right = dict[str, Json](), dict[str, Json]()
+    for name, outcome in _right_outcomes().items():
+        record = await harness.run(*play(name, tools, script, LIMIT + 1), tools=tools, max_steps=LIMIT)
+        seen[name] = _count(len(record.requests), len(record.calls)) + (" and an error" if record.failure else "")
+        right[name] = _count(*outcome)
+    others = [name for name in seen if seen[name] != right[name]]
+    if others:
+        shown = ("; ".join(f"{outcomes[name]} of scripted:{name}" for name in others) for outcomes in (right, seen))
+        raise CheckFailed("expected {}; seen: {}".format(*shown), seen=seen)
+    return seen
+
+
+def _right_outcomes() -> dict[str, tuple[int, int]]:
+    """Return ``policy -> its requests and calls`` through a framework that changes nothing, from the truth table."""
+    matrix = tomllib.loads(files("trialbed_scripted").joinpath("cells.toml").read_text(encoding="utf-8"))
+    rows = {policy: {**matrix["fields"], **row} for policy, row in matrix["right"].items()}
+    names = {"__builtins__": {}, "n": CALLS, "l": LIMIT}
+    # Expressions of the package's own file.
+    return {policy: (eval(row["turns"], names), eval(row["calls"], names)) for policy, row in rows.items()}  # noqa: S307
+
+
+def _count(requests: int, calls: int) -> str:
+    return f"{number_of(requests, 'request')}, {number_of(calls, 'call')}"

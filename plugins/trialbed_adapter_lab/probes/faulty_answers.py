@@ -12,11 +12,14 @@ from trialbed.records import Failure, Json
 from trialbed.texts import one_line
 from trialbed.wire import lenient_json
 from trialbed_adapter_lab.differences import without_varying_parts
-from trialbed_adapter_lab.errors import CheckFailed
 from trialbed_adapter_lab.harness import DETAILED_USAGE, Harness, ObservedRequest, TrialRecord
-from trialbed_adapter_lab.probe import Probe
-from trialbed_adapter_lab.probes._conversations import QUERY, play, refuse, run_without_waits, stations, without_message
+from trialbed_adapter_lab.probe import CheckFailed, Probe, Theme
+from trialbed_adapter_lab.trials import QUERY, play, refuse, run_without_waits, stations, without_message
 from trialbed_scripted import Line, ModelTurn, Response, ask, call, forever, say
+
+FAULTY_MODELS = Theme(
+    "faulty_answers", "Observe how users see a model's mistakes, and the framework's words to the model."
+)
 
 STEPS, FEW = 30, 3
 """Requests that a trial gets: more than any framework's own limit, and fewer."""
@@ -180,7 +183,13 @@ REASON = "All models make mistakes, and their users see different things with ea
 
 FAULTY = tuple(
     Probe(
-        re.sub(r"\W+", "_", title).lower(), "info", f"{title[0].upper()}{title[1:]}.", REASON, "", partial(_meet, title)
+        re.sub(r"\W+", "_", title).lower(),
+        "info",
+        f"{title[0].upper()}{title[1:]}.",
+        REASON,
+        "",
+        partial(_meet, title),
+        theme=FAULTY_MODELS.name,
     )
     for title in CASES
 )

@@ -17,11 +17,11 @@ from trialbed.wire.dialects import CHAT
 from trialbed.wire.estimates import estimated_tokens
 from trialbed.wire.hard_schemas import HardSchema, hard_schemas
 from trialbed_adapter_lab.differences import Difference, differences, without_varying_parts
-from trialbed_adapter_lab.errors import CheckFailed
 from trialbed_adapter_lab.harness import Harness, ObservedRequest, ScriptedTool, TrialRecord, echo
-from trialbed_adapter_lab.probe import info
-from trialbed_adapter_lab.probes._conversations import QUERY, Script, play, stations
-from trialbed_adapter_lab.probes._expectations import expect_answer, expect_requests
+from trialbed_adapter_lab.probe import CheckFailed, Theme
+from trialbed_adapter_lab.trials import QUERY, Script, expect_answer, expect_requests, play, stations
+
+TRAFFIC = Theme("traffic", "Compare the tools, prompts and requests that a framework sends with the given ones.")
 
 TOOLS, CALLS = 20, 3
 """The tools and calls of the trial that is compared with the reference's: a call per turn, and an answer."""
@@ -104,7 +104,7 @@ _MEASURED: WeakKeyDictionary[Harness, list[_Offer]] = WeakKeyDictionary()
 """The findings of harnesses whose framework was offered the hard schemas, which takes many trials if it fails."""
 
 
-@info(reason="Every framework is to offer the same tools, and to make the calls that the model asks for.")
+@TRAFFIC.info(reason="Every framework is to offer the same tools, and to make the calls that the model asks for.")
 async def hard_schemas_are_offered(harness: Harness) -> Json:
     """A hundred tools with hard names and schemas: how they are offered, and their calls."""
     tools = await _measure(harness)
@@ -136,13 +136,13 @@ async def hard_schemas_are_offered(harness: Harness) -> Json:
     }
 
 
-@info(reason="Every framework is to offer the same tools, and to make the calls that the model asks for.")
+@TRAFFIC.info(reason="Every framework is to offer the same tools, and to make the calls that the model asks for.")
 async def hard_schemas_by_tool(harness: Harness) -> Json:
     """Each of these tools: the differences of its schema, and the fate of its call."""
     return {one.name: str(one) for one in await _measure(harness)}
 
 
-@info(reason="Words that a framework adds are instructions that the others did not get, and cost tokens.")
+@TRAFFIC.info(reason="Words that a framework adds are instructions that the others did not get, and cost tokens.")
 async def prompt_beside_the_reference(harness: Harness) -> Json:
     """The requests of a trial with 20 tools and 3 calls, next to those of the plain loop."""
     record = await _converse(harness, TOOLS)
@@ -169,7 +169,7 @@ async def prompt_beside_the_reference(harness: Harness) -> Json:
     }
 
 
-@info(reason="The whole requests say what a new release sends otherwise.")
+@TRAFFIC.info(reason="The whole requests say what a new release sends otherwise.")
 async def requests_of_a_trial(harness: Harness) -> Json:
     """The bodies of all requests of a trial with 4 tools and 3 calls, with numbers in place of ids."""
     return [_comparable(request) for request in (await _converse(harness, FEW_TOOLS)).requests]

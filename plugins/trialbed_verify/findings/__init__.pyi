@@ -1,6 +1,7 @@
 from ._answers import AnsweredRow as AnsweredRow
 from ._answers import alternatives_of as alternatives_of
 from ._answers import function_of as function_of
+from ._answers import has_leaks as has_leaks
 from ._answers import list_of as list_of
 from ._answers import object_of as object_of
 from ._answers import objects_of as objects_of
@@ -20,4 +21,3 @@ from ._kinds import PROTOCOL_ERRORS as PROTOCOL_ERRORS
 from ._kinds import UNRELIABLE_COUNT as UNRELIABLE_COUNT
 from ._kinds import Finding as Finding
 from ._kinds import kind_in_words as kind_in_words
-from ._text import has_leaks as has_leaks

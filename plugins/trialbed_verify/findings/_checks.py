@@ -19,6 +19,8 @@ from trialbed_verify.findings._answers import (
     AnsweredRow,
     Count,
     alternatives_of,
+    check_text,
+    find_call,
     function_of,
     is_count,
     is_whole,
@@ -37,7 +39,6 @@ from trialbed_verify.findings._kinds import (
     Finding,
     finding,
 )
-from trialbed_verify.findings._text import check_text, find_call
 from trialbed_verify.rows import TOKENS
 
 Row = Mapping[str, Any]

@@ -18,7 +18,7 @@ from support.mutants._score import SHORT, hurried, judge_named, recorded_verdict
 import trialbed_adapter_lab
 from trialbed_adapter_lab import CHECKS, Probe, check_adapter
 from trialbed_adapter_lab.harness import Harness
-from trialbed_adapter_lab.probe import must
+from trialbed_adapter_lab.probe import Theme
 from trialbed_adapter_lab.probes import limits
 
 FAILED, NAMED = 0.95, 0.85
@@ -146,7 +146,7 @@ def test_only_checks_that_are_to_fail_wait_less(monkeypatch: pytest.MonkeyPatch)
         """It passes."""
         patience["sound"] = limits.PROMPT
 
-    checks = [must(reason="Because.", hint="Do it.")(run) for run in (doomed, sound)]
+    checks = [Theme("own", "").must(reason="Because.", hint="Do it.")(run) for run in (doomed, sound)]
     monkeypatch.setattr("support.mutants._score.CHECKS", checks)
     judge_named(MUTANTS[0].__name__, {"doomed"})
     assert patience == {"doomed": SHORT, "sound": limits.PROMPT}

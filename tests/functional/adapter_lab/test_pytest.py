@@ -93,12 +93,6 @@ def test_pytest_finds_the_plugin_by_its_entry_point(run, monkeypatch):
     result.stdout.fnmatch_lines(["@pytest.mark.framework(name) or framework(agent=TheClass)*"])
 
 
-def test_every_check_is_a_test_with_its_name(run):
-    result = run(CONFORMING, "--collect-only", "-q")
-    result.stdout.fnmatch_lines(["*::TestReference::test_conformance[[]parallel_calls_overlap[]]"])
-    result.stdout.fnmatch_lines(["*::TestReference::test_declarations_name_checks"])
-
-
 @pytest.mark.parametrize("asynchronous", [True, False])
 def test_a_conforming_adapter_passes_with_and_without_an_async_plugin(run, asynchronous):
     result = run(CONFORMING, *some("single_call", "seed_is_sent", "connection_is_reused"), asynchronous=asynchronous)
@@ -109,18 +103,6 @@ def test_what_is_declared_is_an_expected_failure_with_its_text(run):
     result = run(DEVIATING, *some("nothing_is_printed"))
     result.stdout.fnmatch_lines(["XFAIL *nothing_is_printed* prints a banner (https://example.org/banner)"])
     assert result.ret == 0
-
-
-def test_a_declaration_that_is_no_longer_true_fails(run):
-    result = run(DEVIATING, *some("conformance and seed_is_sent"))
-    result.assert_outcomes(failed=1, deselected=result.parseoutcomes()["deselected"])
-    result.stdout.fnmatch_lines(["*deviations declares 'seed_is_sent' (takes no seed), but the check passes*"])
-
-
-def test_a_declaration_that_names_no_check_fails(run):
-    result = run(DEVIATING, *some("declarations"))
-    assert result.ret == 1
-    result.stdout.fnmatch_lines(["*deviations declares 'sead_is_sent'*no check has this name*"])
 
 
 def test_a_may_that_is_not_done_is_skipped_with_the_reason(run):
@@ -135,23 +117,6 @@ def test_a_failure_says_what_why_and_how_without_a_traceback(run):
     result.stdout.fnmatch_lines(['finish: expected "give_answer"; seen: null', "why: *", "hint: *finish_of*"])
     result.stdout.no_fnmatch_line("*Traceback*")
     result.stdout.no_fnmatch_line("*probes/calls.py*")
-
-
-def test_a_class_that_names_no_adapter_says_so(run):
-    result = run(
-        "from trialbed_adapter_lab.testing import AdapterConformance\nclass TestIt(AdapterConformance): pass\n", "-x"
-    )
-    result.stdout.fnmatch_lines(['no adapter is named: set framework = "NAME" or agent = TheClass in the class*'])
-
-
-def test_an_adapter_that_cannot_be_loaded_is_one_line_per_test(run):
-    source = CONFORMING.replace('"reference"', '"referense"')
-    result = run(source, *some("plain_answer", "single_call", "no_tools"))
-    assert result.parseoutcomes()["failed"] == 3
-    text = result.stdout.str()
-    message = "DriverNotFound: the framework 'referense' is not installed; did you mean 'reference'?"
-    assert len([line for line in text.splitlines() if line.startswith(message)]) == 3
-    assert "Traceback" not in text
 
 
 @pytest.mark.parametrize(
@@ -169,28 +134,6 @@ def test_an_adapter_that_cannot_be_loaded_is_one_line_per_test(run):
 )
 def test_an_authors_own_test_gets_a_harness(run, source):
     run(source).assert_outcomes(passed=1)
-
-
-def test_an_authors_test_without_an_async_plugin_runs_the_harness_itself(run):
-    source = (
-        "import asyncio, pytest\n"
-        "@pytest.mark.framework('reference')\n"
-        "def test_it(harness):\n"
-        "    assert asyncio.run(harness.run('one')).answer.final_answer == 'one'\n"
-        "    assert asyncio.run(harness.run('two')).answer.final_answer == 'two'\n"
-    )
-    run(source, asynchronous=False).assert_outcomes(passed=1)
-
-
-def test_a_harness_without_an_adapter_says_what_to_do(run):
-    result = run(OWN_TEST)
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["no adapter is named: *"])
-
-
-def test_the_class_works_without_the_plugin(run):
-    result = run(CONFORMING, *some("plain_answer"), kit=())
-    assert result.parseoutcomes()["passed"] == 1
 
 
 def test_the_environment_is_given_back(run, monkeypatch):

@@ -19,11 +19,7 @@ pytestmark = pytest.mark.slow
     ("names", "awaited", "measured"),
     [
         (("adds-a-line", "dawdles"), {"adds-a-line: measured", "dawdles: calls"}, ["reference", "adds-a-line"]),
-        (
-            ("dawdles", "dawdles-too"),
-            {"reference: measured", "dawdles: calls"},
-            ["reference"],
-        ),
+        (("dawdles", "dawdles-too"), {"reference: measured", "dawdles: calls"}, ["reference"]),
     ],
 )
 def test_interruption_keeps_what_was_measured_and_leaves_no_process(

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from support.bench import Finished
 from support.verification import KEY, rows, stored, written_set
-from support.wire import BODY, reply, saying
+from support.wire import reply, saying
 
 from trialbed_scripted import serve
 
@@ -67,12 +67,6 @@ async def test_the_report_has_tables_files_and_examples(bench: Run, file: Path, 
     assert [example["line"] for example in summary["examples"]["calls"]["invalid_json"]] == broken[:3]
 
 
-async def test_json_is_the_summary_alone(bench: Run, file: Path, tmp_path: Path) -> None:
-    async with serve() as server:
-        done = await bench("verify", file, "--model", "m", "--base-url", server.url, "--json")
-    assert json.loads(done.out) == json.loads((tmp_path / "summary.json").read_text())
-
-
 async def test_every_case_is_sent_as_often_as_asked_and_more_trials_can_follow(bench: Run, file: Path) -> None:
     async with serve() as server:
         arguments = ("verify", file, "--model", "m", "--base-url", server.url, "--json")
@@ -86,14 +80,7 @@ async def test_every_case_is_sent_as_often_as_asked_and_more_trials_can_follow(b
     assert keys == [(line, trial) for line in range(1, 13) for trial in range(3)]
 
 
-@pytest.mark.parametrize(
-    ("script", "said"),
-    [
-        ("status:401", "http_401"),
-        ("html", "html"),
-        ("reset_before", "reset"),
-    ],
-)
+@pytest.mark.parametrize(("script", "said"), [("status:401", "http_401"), ("html", "html"), ("reset_before", "reset")])
 async def test_where_nothing_is_answered_it_ends_with_3_and_says_what_it_met(
     script: str, said: str, bench: Run, file: Path
 ) -> None:
@@ -140,13 +127,6 @@ async def test_advice_fits_the_failure(status: str, body: bytes, said: str, benc
     *_, advice = done.err.strip().splitlines()
     assert advice.startswith(said)
     assert advice.endswith("then run the same command again.")
-
-
-async def test_an_address_where_nobody_listens_is_given_up_soon(bench: Run, tmp_path: Path) -> None:
-    file, url = written_set(tmp_path / "set.jsonl", 500), nobody()
-    done = await bench("verify", file, "--model", "m", "--base-url", url, "--retries", 0, code=3)
-    assert "every request fails; 480 requests not sent" in done.err
-    assert f"m at {url}: 20 connect: ClientConnectorError: Cannot connect" in done.err
 
 
 @pytest.mark.parametrize("key", ["  ", "sk-two sk-words"])
@@ -292,31 +272,6 @@ async def test_the_bad_lines_and_schemas_of_a_test_set_are_told_beforehand(bench
     assert done.document["provenance"]["bad_lines"][0]["line"] == 2
 
 
-async def test_times_are_those_of_the_vendor_whatever_it_was_before(bench: Run, tmp_path: Path) -> None:
-    """The first token counts from the request that was answered, and a role alone is no token."""
-    file = written_set(tmp_path / "set.jsonl", 4, stream=True)
-    script = '{"steps": ["status:503", "none"], "answers": {"first_token": 0.25, "gap": 0.01}}'
-    async with serve(faults=script) as server:
-        await bench("verify", file, "--model", "m", "--base-url", server.url)
-    for row in rows(tmp_path / "results.jsonl"):
-        assert 250 <= row["ttft_ms"] < row["duration_ms"] + 1
-        assert len(row["attempts"]) == 2
-        assert row["attempts"][1]["waited_ms"] > 0
-        tokens = row["completion_tokens"]
-        if row["outcome"] == "stop":
-            assert row["tps"] == pytest.approx(tokens / (row["duration_ms"] - row["ttft_ms"]) * 1000, rel=0.05)
-
-
-async def test_what_came_in_one_piece_has_no_rate_of_tokens(bench: Run, tmp_path: Path) -> None:
-    file = written_set(tmp_path / "set.jsonl", 1)
-    async with saying(reply(f"Content-Length: {len(BODY)}")) as server:
-        done = await bench("verify", file, "--model", "m", "--base-url", server.url, "--json")
-    (row,) = rows(tmp_path / "results.jsonl")
-    assert (row["ttft_ms"], row["tps"], row["completion_tokens"]) == (None, None, 4)
-    assert (done.document["tps"], done.document["ttft_ms"]) == (None, None)
-    assert done.document["client_saturated"] is False
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -337,13 +292,3 @@ async def test_options_that_make_no_sense_are_refused(
 ) -> None:
     done = await bench("verify", file, "--model", "m", "--base-url", nobody(), *arguments, code=2)
     assert message in done.err
-
-
-@pytest.mark.parametrize("option", ["--output", "--summary"])
-async def test_a_file_of_one_endpoint_is_refused_where_there_are_several(
-    option: str, bench: Run, file: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "config.yaml").write_text("models: {}\n")
-    done = await bench("verify", file, "--config", tmp_path / "config.yaml", option, tmp_path / "x.json", code=2)
-    assert f"{option} is for --base-url; with --config" in done.err
-    assert "--output-dir" in done.err

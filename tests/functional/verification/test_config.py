@@ -9,7 +9,6 @@ import signal
 import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -80,29 +79,6 @@ async def test_vendors_are_verified_compared_and_ranked_in_one_go(bench: Run, fi
     assert len(figures.splitlines()) == 4
 
 
-async def test_vendors_are_ranked_over_a_set_that_does_not_say_whether_to_stream(bench: Run, tmp_path: Path) -> None:
-    unsaid = written_set(tmp_path / "unsaid.jsonl", CASES)
-    async with vendors(official=SCRIPTS["official"], faithful=SCRIPTS["faithful"]) as servers:
-        config = configured(tmp_path, servers)
-        arguments = ("verify", unsaid, "--config", config, "--json")
-        ranked = json.loads((await bench(*arguments)).out)
-        told = json.loads((await bench(*arguments, "--no-stream", "--fresh", "--output-dir", tmp_path / "other")).out)
-    for found, counted in ((ranked["ranking"], 6), (told["ranking"], 4)):
-        (ranking,) = found["models"]
-        assert {row["vendor"] for row in ranking["ranked"]} == {"official", "faithful"}
-        assert len(found["metrics"]) == counted
-
-
-async def test_the_table_ends_with_verdicts_and_ranks(bench: Run, file: Path, tmp_path: Path) -> None:
-    async with vendors(official="none", faithful="none", careless="status:401") as servers:
-        printed = (await bench("verify", file, "--config", configured(tmp_path, servers))).out
-    text = " ".join(printed.split())
-    assert "kimi-k2 compared with official" in text
-    assert "faithful not decided by one trial at most " in text
-    assert "--stream" not in text
-    assert "careless: not ranked: " in text
-
-
 async def test_a_baseline_with_others_is_asked_twice_and_the_price_is_said_before(
     bench: Run, file: Path, tmp_path: Path
 ) -> None:
@@ -140,26 +116,6 @@ async def test_a_file_of_keys_that_git_would_commit_is_told(bench: Run, file: Pa
         assert "git" not in (await bench("verify", file, "--config", config, "--incremental")).err
 
 
-async def test_vendors_take_turns_block_by_block(bench: Run, file: Path, tmp_path: Path) -> None:
-    async with vendors(official="none", faithful="none", careless="none") as servers:
-        config = configured(tmp_path, servers)
-        await bench("verify", file, "--config", config, "--vendor-concurrency", 1, "--concurrency", 4, "--trials", 1)
-    sent = sorted((row["attempts"][0]["started_at"], name) for name in servers for row in results(tmp_path, name))
-    blocks = [(name, len(list(group))) for name, group in groupby(sent, key=lambda entry: entry[1])]
-    assert blocks == [(name, 16) for _ in range(2) for name in ("official", "faithful", "careless")]
-
-
-async def test_vendors_are_sent_to_at_a_time_where_asked(bench: Run, file: Path, tmp_path: Path) -> None:
-    slowly = '{"answers": {"first_token": 0.05}}'
-    async with vendors(official=slowly, faithful=slowly, careless=slowly) as servers:
-        await bench("verify", file, "--config", configured(tmp_path, servers), "--vendor-concurrency", 3)
-    spans = []
-    for name in servers:
-        times = sorted(row["attempts"][0]["started_at"] for row in results(tmp_path, name))
-        spans.append((times[0], times[-1]))
-    assert max(begin for begin, _ in spans) < min(end for _, end in spans)
-
-
 async def test_only_what_is_missing_is_sent_again(bench: Run, file: Path, tmp_path: Path) -> None:
     async with vendors(official="none", faithful="status:403", careless="none") as servers:
         config = configured(tmp_path, servers)
@@ -194,24 +150,6 @@ async def test_interrupted_it_goes_on_and_reports_what_there_is(
         document = json.loads((await bench(*arguments, "--json")).out)
     assert [summary["case_count"] for summary in document["summaries"]] == [CASES] * 3
     assert len(document["models"][0]["comparisons"]) == 2
-
-
-async def test_without_a_baseline_it_says_that_nothing_is_compared(bench: Run, file: Path, tmp_path: Path) -> None:
-    async with vendors(official="none", faithful="none") as servers:
-        config = configured(tmp_path, servers, baseline=None)
-        printed = (await bench("verify", file, "--config", config)).out
-        assert "kimi-k2: not compared" in printed
-        assert "mark one with is_baseline: true" in " ".join(printed.split())
-
-
-async def test_two_vendors_whose_files_would_be_one_are_refused(bench: Run, file: Path, tmp_path: Path) -> None:
-    async with vendors(official="none") as servers:
-        url = servers["official"].url
-        config = tmp_path / "config.yaml"
-        config.write_text(f"m:\n  vendors:\n    - {{name: a/b, url: '{url}'}}\n    - {{name: a b, url: '{url}'}}\n")
-        done = await bench("verify", file, "--config", config, code=2, A_B="k")
-        assert servers["official"].met.total() == 0
-    assert "m_a_b_results.jsonl: named both for the results of a b and for the results of a/b" in done.err
 
 
 DRIVER = """

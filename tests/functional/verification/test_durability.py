@@ -13,7 +13,7 @@ from support.servers import until
 from support.verification import rows, store_in, stored, target, verify, written_set
 
 from trialbed.store import open_store
-from trialbed_scripted import FaultScript, serve
+from trialbed_scripted import serve
 from trialbed_verify.verification.row import row_lines
 
 pytestmark = pytest.mark.slow(20)
@@ -91,32 +91,6 @@ sys.exit(main(sys.argv[1:]))
     assert [row["data_index"] for row in rows(results)] == list(range(1, CASES + 1))
 
 
-async def test_with_nothing_to_do_the_summary_says_what_the_file_holds(tmp_path):
-    file = written_set(tmp_path / "set.jsonl", 8)
-    async with serve() as server:
-        one = target(server.url, tmp_path)
-        (first,) = await verify(file, one)
-        (second,) = await verify(file, one, incremental=True)
-        assert server.met.total() == 8
-    changing = ("eval_started_at", "eval_finished_at", "eval_duration_ms")
-    assert {k: v for k, v in first.items() if k not in changing} == {
-        k: v for k, v in second.items() if k not in changing
-    }
-
-
-async def test_only_failures_are_sent_again(tmp_path):
-    file = written_set(tmp_path / "set.jsonl", 10)
-    script = FaultScript.read('{"mix": {"none": 1, "status:400": 1}, "seed": 3}')
-    async with serve(faults=script) as server:
-        (first,) = await verify(file, target(server.url, tmp_path))
-        assert 0 < first["failure_count"] < 10
-    async with serve(port=port_of(server.url)) as server:
-        (second,) = await verify(file, target(server.url, tmp_path), incremental=True)
-        assert server.met.total() == first["failure_count"]
-    assert (second["success_count"], second["failure_count"]) == (10, 0)
-    assert len(rows(tmp_path / "results.jsonl")) == 10
-
-
 @pytest.mark.parametrize("change", [{"temperature": 0.5}, {"extra_body": {"top_p": 0.9}}, {"max_tokens": 7}])
 async def test_answers_of_another_configuration_are_not_used_and_stay(change, tmp_path):
     file = written_set(tmp_path / "set.jsonl", 3)
@@ -128,28 +102,6 @@ async def test_answers_of_another_configuration_are_not_used_and_stay(change, tm
     with open_store(str(store_in(tmp_path))) as reader:
         _, first = reader.runs()
         assert exported(first) == before
-
-
-async def test_answers_for_another_test_set_are_not_used(tmp_path):
-    async with serve() as server:
-        await verify(written_set(tmp_path / "set.jsonl", 3), target(server.url, tmp_path))
-        other = written_set(tmp_path / "other.jsonl", 3, top_p=0.5)
-        await verify(other, target(server.url, tmp_path), incremental=True)
-        assert server.met.total() == 6
-
-
-async def test_after_a_finished_verification_the_same_command_is_a_new_one(tmp_path, bench):
-    file = written_set(tmp_path / "set.jsonl", 3)
-    async with serve() as server:
-        arguments = ("verify", file, "--model", "m", "--base-url", server.url)
-        await bench(*arguments)
-        before = (tmp_path / "results.jsonl").read_bytes()
-        await bench(*arguments)
-        assert server.met.total() == 6
-    with open_store(str(store_in(tmp_path))) as reader:
-        second, first = reader.runs()
-        assert exported(first) == before
-        assert exported(second) == (tmp_path / "results.jsonl").read_bytes() != before
 
 
 async def test_results_that_no_store_has_are_not_replaced_unasked(tmp_path, bench):

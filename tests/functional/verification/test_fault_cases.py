@@ -109,18 +109,6 @@ async def test_a_vendor_that_never_answers_is_given_up_in_time(stream, tmp_path)
     assert {len(row["attempts"]) for row in found} == {1}
 
 
-@pytest.mark.parametrize("stream", [True, False])
-async def test_usage_is_found_where_vendors_put_it_and_unknown_is_not_zero(stream, tmp_path):
-    file = written_set(tmp_path / "set.jsonl", 3, stream=stream)
-    async with serve(faults="usage_in_choice") as server:
-        await verify(file, target(server.url, tmp_path))
-    assert all(row["total_tokens"] > 0 for row in rows(tmp_path / "results.jsonl"))
-    async with serve(faults="null_usage") as server:
-        (summary,) = await verify(file, target(server.url, tmp_path), fresh=True)
-    assert all(row["completion_tokens"] is None for row in rows(tmp_path / "results.jsonl"))
-    assert summary["tps"] is None
-
-
 async def test_retry_after_is_honoured_and_no_part_of_any_latency(tmp_path):
     file = written_set(tmp_path / "set.jsonl", 2, stream=True)
     script = FaultScript.read('[{"fault": "status", "status": 429, "retry_after": 1}, "none"]')
@@ -132,16 +120,6 @@ async def test_retry_after_is_honoured_and_no_part_of_any_latency(tmp_path):
         assert second["waited_ms"] >= 1000
         assert row["ttft_ms"] < second["waited_ms"]
         assert row["duration_ms"] < second["waited_ms"]
-
-
-async def test_a_vendor_that_only_fails_is_left_alone_and_the_rest_is_not_sent(tmp_path, monkeypatch):
-    monkeypatch.setattr("trialbed_verify.verification.sending.PROBE_DELAY", 0.001)
-    file = written_set(tmp_path / "set.jsonl", 60)
-    async with serve(faults="status:500") as server:
-        one = target(server.url, tmp_path)
-        (summary,) = await verify(file, one, retries=0, request_concurrency=2)
-    assert 20 <= summary["case_count"] < 60
-    assert summary["case_count"] + summary["not_sent"] == 60
 
 
 @pytest.mark.parametrize("retries", [0, 2])

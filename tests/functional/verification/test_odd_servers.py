@@ -24,11 +24,6 @@ async def answered(folder: Path, answer: bytes, *, stream: bool = False, **optio
     return row
 
 
-async def test_half_of_a_character_is_kept(tmp_path: Path) -> None:
-    row = await answered(tmp_path, reply("Connection: close", body=BODY.replace(b'"hi"', b'"\\ud83d"')))
-    assert (row["outcome"], row["response"]["choices"][0]["message"]["content"]) == ("stop", "\ud83d")
-
-
 async def test_a_redirection_is_followed_nowhere_and_names_where_it_leads(tmp_path: Path) -> None:
     async with saying(reply(LENGTH)) as elsewhere:
         moved = reply(f"Location: {elsewhere.url}", "Content-Length: 0", status="HTTP/1.1 307 Moved", body=b"")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import pytest
 from support.cases import for_each
@@ -25,7 +25,7 @@ from support.odd_vendor.transport import TRANSPORT
 from support.once import Once
 
 from trialbed.wire import Outcome
-from trialbed_verify.findings import CALL_REASONS, KINDS, OUTCOMES, PROBLEMS, PROTOCOL_ERRORS, findings
+from trialbed_verify.findings import CALL_REASONS, KINDS, OUTCOMES, PROBLEMS, PROTOCOL_ERRORS
 
 GROUPS = {
     "calls": CALLS,
@@ -85,13 +85,6 @@ WITHOUT_EVIDENCE = {"usage_missing", "tool_calls_without_calls", "calls_with_oth
 """What is absent shows no bytes."""
 
 
-def test_rows_without_findings_are_examined_when_they_are_read(answers: dict[str, dict[str, Row]]) -> None:
-    rows: list[dict[str, Any]] = [row for group in answers.values() for row in group.values()]
-    for row in rows:
-        bare = {key: value for key, value in row.items() if key != "findings"}
-        assert {one.kind for one in findings(bare)} == kinds(row)
-
-
 def test_every_outcome_and_problem_is_explained(answers: dict[str, dict[str, Row]]) -> None:
     rows = [row for group in answers.values() for row in group.values()]
     assert set(OUTCOMES) == set(get_args(Outcome)) == {row["outcome"] for row in rows} | {"timeout"}
@@ -105,11 +98,5 @@ def test_every_kind_is_seen(answers: dict[str, dict[str, Row]]) -> None:
     assert set(KINDS) - seen == ELSEWHERE
 
 
-ELSEWHERE = {
-    "extra_property",
-    "not_in_enum",
-    "own_count_differs",
-    "raw_calls_unreadable",
-    "too_large",
-}
+ELSEWHERE = {"extra_property", "not_in_enum", "own_count_differs", "raw_calls_unreadable", "too_large"}
 """Kinds that other tests see."""

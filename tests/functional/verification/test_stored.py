@@ -7,12 +7,9 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
-from fastapi.testclient import TestClient
 from support.bench import Finished
-from support.verification import store_in, written_set
+from support.verification import written_set
 
-from trialbed.store import open_store
-from trialbed_pages import create_app
 from trialbed_scripted import serve
 
 pytestmark = pytest.mark.slow
@@ -96,17 +93,6 @@ async def test_it_is_compared_and_ranked_by_its_id_without_its_files(printed: st
     assert "Examples of what differs at careless" in page
 
 
-async def test_it_has_a_page_by_its_id(printed: str, tmp_path: Path) -> None:
-    with TestClient(create_app(str(store_in(tmp_path)))) as client:
-        listed = client.get("/").text
-        run_id = next(part for part in listed.split("/runs/")[1:]).split('"')[0]
-        page = client.get(f"/runs/{run_id}").text
-        trial = client.get(f"/runs/{run_id}/trial?framework=careless&query=1")
-    for text in ("nightly", "before the update", "careless", "official*", "invalid_json", "success rate"):
-        assert text in page
-    assert trial.status_code == 200
-
-
 async def test_it_is_published_with_its_page(printed: str, bench: Run, tmp_path: Path) -> None:
     assert "written: out" in (await bench("publish", "latest", "-o", "out")).out
     (page,) = (tmp_path / "out" / "runs").iterdir()
@@ -115,34 +101,3 @@ async def test_it_is_published_with_its_page(printed: str, bench: Run, tmp_path:
     published, printed_page = (text.partition("</h1>")[2].strip() for text in (page.read_text("utf-8"), shown.out))
     assert published == printed_page.replace(f"{tmp_path}/", "…/")
     assert f"runs/{page.name}" in (tmp_path / "out" / "index.html").read_text(encoding="utf-8")
-
-
-async def test_in_a_notebook_it_shows_itself(printed: str, tmp_path: Path) -> None:
-    with open_store(str(store_in(tmp_path))) as reader:
-        shown = reader.run("latest")._repr_html_()
-    assert "success rate" in shown
-    assert "careless" in shown
-
-
-async def test_what_is_about_frameworks_refuses_it(printed: str, bench: Run) -> None:
-    assert "is a verification" in (await bench("score", "latest", code=2)).err
-    assert "is a verification" in (await bench("run", "--fail-on-regression", "latest", code=2)).err
-
-
-async def test_it_can_be_removed(printed: str, bench: Run) -> None:
-    await bench("runs", "remove", "latest")
-    assert (await bench("runs", "--json")).documents == []
-
-
-async def test_one_whose_cases_were_sent_again_is_listed(bench: Run, tmp_path: Path) -> None:
-    file = written_set(tmp_path / "set.jsonl", CASES, stream=True)
-    async with serve(faults='{"mix": {"none": 3, "cut_stream": 1}}') as server:
-        listed = []
-        for option in ((), ("--incremental",)):
-            await bench("verify", file, "--model", "kimi", "--base-url", server.url, *option)
-            listed.append((await bench("runs", "--json")).document)
-    first, last = listed
-    assert 0 < first["answered"] < last["answered"] <= CASES
-    assert [one["answered"] + one["failed"] for one in listed] == [CASES, CASES]
-    with TestClient(create_app(str(store_in(tmp_path)))) as client:
-        assert client.get("/").status_code == 200

@@ -17,10 +17,7 @@ from support.verification import TOOL, rows, target, verify
 from trialbed_scripted import ScriptedServer, serve
 from trialbed_scripted.faults import atlas
 
-FORMS: dict[str, dict[str, Any]] = {
-    "whole": {},
-    "stream": {"stream": True, "stream_options": {"include_usage": True}},
-}
+FORMS: dict[str, dict[str, Any]] = {"whole": {}, "stream": {"stream": True, "stream_options": {"include_usage": True}}}
 
 
 @pytest.fixture(scope="module")

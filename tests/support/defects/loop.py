@@ -143,10 +143,7 @@ async def has_no_patience(_, tool, arguments):
 
 
 @caught_by(
-    "mistaken_arguments_go_back",
-    "valid_calls_beside_invalid_ones",
-    "scripted_models_take_their_turns",
-    seam="written",
+    "mistaken_arguments_go_back", "valid_calls_beside_invalid_ones", "scripted_models_take_their_turns", seam="written"
 )
 def raises_on_bad_json(_, text):
     json.loads(text or "{}")

@@ -62,7 +62,7 @@ def hurried() -> Iterator[None]:
     with (
         patch(f"{kit}.probes.limits.PROMPT", SHORT),
         patch(f"{kit}.probes.hygiene.HELD_BACK", SHORT),
-        patch(f"{kit}.probes.isolation.GATHERING", SHORT),
+        patch(f"{kit}.probes.hygiene.GATHERING", SHORT),
         patch(f"{kit}.harness.wait_until.__defaults__", (SHORT,)),
         patch(f"{kit}.harness.Barrier.__init__.__defaults__", (SHORT,)),
     ):

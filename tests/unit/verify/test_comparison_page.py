@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.vendor_rows import own_row, write_rows
 
-from trialbed.views import IntervalPlot, Table, html_page
+from trialbed.views import html_page
 from trialbed_verify.compare import compare
 from trialbed_verify.pages import vendor_page
 from trialbed_verify.rows import FileRows
@@ -62,46 +61,11 @@ def test_the_page_has_the_conclusion_and_an_example_of_what_differs(files: list[
     assert str(files[0].parent) not in text, "paths of this machine are nobody else's business"
 
 
-def test_the_page_gives_the_reason_of_a_verdict_once(files: list[Path]) -> None:
-    text = page(files)
-    assert text.count("would break a caller, beyond the baseline&#39;s own spread") == 1
-    assert "is shown to exceed the margin" not in text, "all differ for one reason, which the plot shows"
-
-
 def test_a_verdict_that_lacks_cases_says_how_many_once(tmp_path: Path) -> None:
     files = [results(tmp_path / f"{name}.jsonl", "The answer is", cases=20) for name in ("official", "alike")]
     text = page(files)
     assert "20 cases are too few for a verdict" in text
     assert text.count(" would do") == 1
-
-
-def test_every_gate_that_is_not_within_its_margin_is_drawn_with_its_finding(files: list[Path]) -> None:
-    def unsettle(found: Document) -> Document:
-        panel = found["panel"]
-        gates = [replace(one, finding="inconclusive") if one.finding == "equivalent" else one for one in panel.gates]
-        return {**found, "panel": replace(panel, gates=tuple(gates))}
-
-    _, _, _, plot, *_ = parts(files, unsettle)
-    assert isinstance(plot, IntervalPlot)
-    drawn = {point.label: point.text.partition(": +")[0] for point in plot.points}
-    assert drawn["answers that break a caller"] == "different"
-    assert drawn["whether tools are called"] == drawn["finish reasons"] == "inconclusive"
-
-
-def test_vendors_that_differ_come_before_others(tmp_path: Path) -> None:
-    texts = {"official": "The answer is", "alike": "The answer is", "bargain": "<|im_end|>"}
-    lead = page([results(tmp_path / f"{name}.jsonl", text) for name, text in texts.items()]).partition("</p>")[0]
-    assert "bargain compared with official: different; " in lead
-
-
-def test_the_page_says_which_gates_it_does_not_draw(tmp_path: Path) -> None:
-    files = [results(tmp_path / f"{name}.jsonl", "The answer is", cases=500) for name in ("official", "alike")]
-    (lead, _, reasons, *others) = parts(files)
-    assert isinstance(lead, Table)
-    assert isinstance(reasons, Table)
-    assert any(note.startswith("Within the margin: answers that break a caller, ") for note in reasons.notes)
-    assert lead.notes == ["alike compared with official: equivalent; " + lead.notes[0].partition("; ")[2]]
-    assert not any(isinstance(part, IntervalPlot) and part.marks for part in others)
 
 
 def test_nothing_that_a_vendor_says_is_more_than_text(files: list[Path]) -> None:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -56,11 +55,6 @@ def test_the_outcome_of_another_tools_row_follows_from_what_it_has(
     assert row.case is None
 
 
-def test_the_duration_of_another_tool_is_none_of_the_vendors(tmp_path: Path) -> None:
-    (row,) = read(tmp_path, k2_row(1))
-    assert row.duration_ms is None
-
-
 @pytest.mark.parametrize(
     "response",
     [
@@ -89,11 +83,6 @@ def test_a_row_of_agent_vendor_verifier_is_read(tmp_path: Path) -> None:
     assert {found.figure(name) for name in ("ttft_ms", "tps", "duration_ms")} == {None}
 
 
-def test_a_zero_that_no_answer_can_have_is_missing(tmp_path: Path) -> None:
-    (row,) = read(tmp_path, k2_row(1, response={}, ttft_ms=0, total_tokens=0, tps=0.0))
-    assert {row.figure(name) for name in ("ttft_ms", "total_tokens", "tps")} == {None}
-
-
 def test_what_vendors_may_differ_in_is_no_part_of_what_is_asked(tmp_path: Path) -> None:
     plain, dressed = read(
         tmp_path,
@@ -103,28 +92,6 @@ def test_what_vendors_may_differ_in_is_no_part_of_what_is_asked(tmp_path: Path) 
         ),
     )
     assert plain.requested == dressed.requested
-
-
-def test_what_is_asked_and_how_are_told_apart(tmp_path: Path) -> None:
-    plain, warmer, merged, other = read(
-        tmp_path,
-        k2_row(1),
-        k2_row(1, request=request(1, temperature=0.6)),
-        k2_row(2),
-        k2_row(1, extra_body={"temperature": 0.6, "provider": {"only": ["acme"]}}),
-    )
-    assert plain.requested.content == warmer.requested.content == merged.requested.content
-    assert plain.requested.content != other.requested.content
-    assert plain.requested.settings == "{}"
-    assert warmer.requested.settings == merged.requested.settings == '{"temperature":0.6}'
-
-
-def test_blank_lines_are_passed_over_and_a_cut_last_line_is_noted(tmp_path: Path) -> None:
-    path = write_rows(tmp_path / "results.jsonl", [k2_row(1), k2_row(2)])
-    path.write_bytes(b"\n" + path.read_bytes() + b'{"data_index": 3, "sta')
-    found = read_one(FileRows(path))
-    assert [(row.line, row.data_index) for row in found.rows] == [(2, 1), (3, 2)]
-    assert found.notes == (f"{path}: line 4 is cut off and was skipped",)
 
 
 @pytest.mark.parametrize(
@@ -149,26 +116,6 @@ def test_an_error_names_file_and_line(tmp_path: Path, line: str, message: str) -
     assert message in str(caught.value)
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"absent\.jsonl: cannot be read"):
-        read_tables(FileRows(tmp_path / "absent.jsonl"))
-
-
-def test_memory_does_not_grow_with_what_is_not_compared(tmp_path: Path) -> None:
-    """Rows of 40 kB each keep less than 2 kB."""
-    path = tmp_path / "results.jsonl"
-    write_rows(
-        path, (k2_row(n, request=request(n, padding="x" * 1) | {"messages": [f"{n} " * 8000]}) for n in range(400))
-    )
-    assert path.stat().st_size > 12_000_000
-    tracemalloc.start()
-    rows = read_one(FileRows(path), compared=False).rows
-    kept, _ = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert len(rows) == 400
-    assert kept / len(rows) < 2000
-
-
 @pytest.mark.parametrize(("arguments", "valid"), [('{"q": "x"}', True), ('{"q": 5}', False), ("{oops", False)])
 def test_calls_without_a_verdict_are_checked_against_their_tools(tmp_path: Path, arguments: str, valid: bool) -> None:
     schema = {"type": "object", "properties": {"q": {"type": "string"}}}
@@ -181,15 +128,6 @@ def test_calls_without_a_verdict_are_checked_against_their_tools(tmp_path: Path,
     assert row.valid is valid
     assert row.calls is not None
     assert row.calls[0][0] is valid
-
-
-def test_without_calls_or_verdict_validity_is_not_known(tmp_path: Path) -> None:
-    one = k2_row(1, "tool_calls")
-    del one["tool_calls_valid"]
-    (row,) = read(tmp_path, one)
-    assert (row.valid, row.calls) == (None, None)
-    (row,) = read(tmp_path, k2_row(1, "tool_calls", valid=None))
-    assert row.valid is False
 
 
 def test_prices_are_those_of_the_summary_beside_the_file(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from support.vendor_rows import own_row
 from support.verification import summarised
 
-from trialbed.views import Table, csv_text, markdown
+from trialbed.views import Table, csv_text
 from trialbed_verify.tables import verification_record, verification_tables
 
 CUT = {"kind": "cut_stream", "message": "ended early"}
@@ -56,12 +56,6 @@ def test_vendors_are_columns_and_what_is_unknown_is_a_dash(summaries: list[dict[
     assert "provider" not in sources.notes[0]
 
 
-def test_what_vendors_do_not_have_in_common_has_a_row(summaries: list[dict[str, Any]]) -> None:
-    summaries[0]["provenance"]["trials"] = 3
-    assert cells(verification_tables(summaries)[1])["trials"] == ("3", "2")
-    assert "trials 3" in verification_tables(summaries[:1])[1].notes[0]
-
-
 def test_notes_name_what_is_behind_each_count(summaries: list[dict[str, Any]]) -> None:
     notes = verification_tables(summaries)[0].notes
     assert "bad: cut_stream, trial 2/0, 3/0: ended early" in notes
@@ -70,19 +64,6 @@ def test_notes_name_what_is_behind_each_count(summaries: list[dict[str, Any]]) -
     assert any("bad: this machine was delayed" in note for note in notes)
     assert "* good is the baseline." in notes
     assert not any(note.startswith("good:") for note in notes)
-
-
-def test_markdown_holds_the_tables_and_the_examples(summaries: list[dict[str, Any]]) -> None:
-    text = markdown(verification_tables(summaries))
-    assert "|  | good\\* | bad |" in text
-    assert "| failed: cut\\_stream |  | 3 |" in text
-    assert "bad: cut\\_stream, trial 4/0: reset \\| by peer" in text
-
-
-def test_models_have_tables_of_their_own(summaries: list[dict[str, Any]]) -> None:
-    other = summaries[0] | {"model": "m-2"}
-    titles = [table.title.partition(":")[0] for table in verification_tables([*summaries, other])]
-    assert titles == ["m", "Where the answers come from", "m-2", "Where the answers come from"]
 
 
 def test_records_are_one_per_vendor_and_leave_empty_what_is_unknown(summaries: list[dict[str, Any]]) -> None:
@@ -94,44 +75,9 @@ def test_records_are_one_per_vendor_and_leave_empty_what_is_unknown(summaries: l
     assert good["base_url"] == "http://127.0.0.1:1/v1"
 
 
-def test_vendors_without_answers_of_a_suite_have_no_score_of_it(summaries: list[dict[str, Any]]) -> None:
-    suites = {"triggering": {"score": {"value": 0.5, "low": 0.1, "high": 0.9, "n": 2}}}
-    good, bad = csv.DictReader(
-        io.StringIO(csv_text([verification_record(one) for one in (summaries[0], summaries[1] | {"suites": suites})]))
-    )
-    assert (good["suite_triggering"], bad["suite_triggering"], bad["suite_triggering_n"]) == ("", "0.5", "2")
-
-
-def test_what_no_vendor_has_is_no_row_of_a_table(tmp_path: Path) -> None:
-    (figures, _), (record,) = verification_tables([summarised(tmp_path)]), [verification_record(summarised(tmp_path))]
-    assert cells(figures) == {"requests ended": ("0",), "tool_calls": ("0",), "stop": ("0",), "other": ("0",)}
-    assert record["success_rate"] is None
-
-
-def test_settings_that_were_asked_for_are_told(tmp_path: Path) -> None:
-    summary = summarised(tmp_path)
-    about = summary["provenance"]
-    about["configuration"] |= {"temperature": 0.0, "extra_body": {"top_p": 0.9}}
-    about["bad_lines"] = [{"line": 9, "reason": "not JSON"}]
-    (note,) = verification_tables([summary])[1].notes
-    assert 'temperature 0.0; extra body {"top_p": 0.9}; ' in note
-    assert "; skipped lines 9 (not JSON)" in note
-
-
 def test_keys_in_settings_are_redacted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ACME_API_KEY", "sk-nobody-may-see-this")
     summary = summarised(tmp_path)
     summary["provenance"]["configuration"]["extra_body"] = {"auth": "sk-nobody-may-see-this"}
     (note,) = verification_tables([summary])[1].notes
     assert 'extra body {"auth": "[redacted]"}; ' in note
-
-
-def test_failures_and_requests_that_were_not_sent_are_alarming(summaries: list[dict[str, Any]]) -> None:
-    figures, _ = verification_tables(summaries)
-    assert [row.label for row in figures.rows if row.alarming] == ["failed: cut_stream", "not sent"]
-
-
-def test_a_price_is_that_of_all_answers(summaries: list[dict[str, Any]]) -> None:
-    priced = summaries[0] | {"cost": {"input": 0.01, "output": 0.03, "total": 0.04}}
-    assert cells(verification_tables([priced, summaries[1]])[0])["cost"] == ("0.04", "-")
-    assert "cost" not in cells(verification_tables(summaries)[0])

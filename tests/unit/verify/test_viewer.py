@@ -9,11 +9,9 @@ from typing import Any
 
 import pytest
 from support.played_vendors import write_played
-from support.vendor_rows import k2_row, own_row, write_rows
 
 from trialbed.views import Disclosures, Folded, IntervalPlot, Table
-from trialbed_verify.pages import file_parts, files_title, is_results_file
-from trialbed_verify.rows import FIRST_LINE, first_row
+from trialbed_verify.pages import file_parts, is_results_file
 
 Part = Table | IntervalPlot | Disclosures | Folded
 
@@ -34,12 +32,6 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> list[Part]:
     """The parts of the page about two vendors."""
     folder = tmp_path_factory.mktemp("vendors")
     return parts_of(*(write_played(folder / f"{name}.jsonl", seed) for seed, name in enumerate(("official", "acme"))))
-
-
-def test_rates_have_intervals_and_times_their_distribution(shown: list[Part]) -> None:
-    lines = [line for part in unfolded(shown) if isinstance(part, Table) for line in part.lines]
-    assert ("success rate", "0.92 [0.80, 0.97] n=48", "0.92 [0.80, 0.97] n=48") in lines
-    assert all(cell.count("/") == 2 for label, *cells in lines if label == "duration, ms" for cell in cells)
 
 
 def test_failures_stand_by_kind_with_an_example_of_each(shown: list[Part]) -> None:
@@ -64,15 +56,6 @@ def test_vendors_are_compared_and_ranked_with_the_first_file_as_the_baseline(sho
     assert any("beyond the baseline's own spread" in title for title in titles)
     (ranks,) = (part for part in shown if isinstance(part, Table) and "ranked" in part.title)
     assert {row.label.split(" ")[0].rstrip("*") for row in ranks.rows} == {"official", "acme"}
-
-
-def test_gates_with_the_same_figures_share_a_row_of_what_is_behind_a_click(shown: list[Part]) -> None:
-    folded, _ = (part for part in shown if isinstance(part, Folded))
-    gates, *others = folded.parts
-    names = [name for row in gates.rows for name in row.label.split(", ")]
-    assert len(gates.rows) < len(names) == len({*names})
-    assert len({row.cells for row in gates.rows}) == len(gates.rows)
-    assert [table.title for table in others] == ["Decisions", "Rates", "Tokens and times"]
 
 
 def test_the_page_says_where_answers_come_from_and_how_to_run_it_again(tmp_path: Path) -> None:
@@ -101,56 +84,9 @@ def test_the_page_says_where_answers_come_from_and_how_to_run_it_again(tmp_path:
     assert commands.lines[-1][1] == "bench view official_results.jsonl acme_results.jsonl"
 
 
-def test_two_endpoints_of_one_name_are_told_apart_and_compared(tmp_path: Path) -> None:
-    files = [write_rows(tmp_path / f"{name}.jsonl", [k2_row(1) | {"vendor": "acme"}]) for name in "ab"]
-    lead, how, *_ = parts_of(*files)
-    assert isinstance(lead, Table)
-    assert isinstance(how, Table)
-    assert lead.notes[0].startswith(f"acme ({files[1]}) compared with acme: ")
-    assert how.notes[0].endswith("the one of the first file is taken: acme.")
-
-
-def test_a_file_of_another_tool_is_shown_alone(tmp_path: Path) -> None:
-    path = write_rows(tmp_path / "k2_results.jsonl", [k2_row(1), k2_row(2, "failed")])
-    assert is_results_file(path)
-    tables = [part for part in parts_of(path) if isinstance(part, Table)]
-    assert ("success rate", "0.50 [0.09, 0.91] n=2") in tables[1].lines
-    assert tables[0].notes == ["k2 answers 50 % of 2 requests (1 APIError)."]
-    assert any(line[0] == "failed: APIError" for table in tables for line in table.lines)
-
-
-def test_calls_that_are_announced_and_missing_do_not_fit_as_in_comparisons(tmp_path: Path) -> None:
-    announced = own_row(1, "tool_calls", calls=[], tool_calls_valid=None)
-    parts = parts_of(write_rows(tmp_path / "a.jsonl", [announced, own_row(2, "tool_calls")]))
-    lines = [line for part in parts if isinstance(part, Table) for line in part.lines]
-    assert ("schema, per response", "0.50 [0.09, 0.91] n=2") in lines
-
-
 @pytest.mark.parametrize("text", ["", "[1]", '{"status": "success"}', "\x00\xff", "{" * 5000])
 def test_other_files_are_not_recognised(tmp_path: Path, text: str) -> None:
     path = tmp_path / "file.jsonl"
     path.write_text(text, encoding="utf-8")
     assert not is_results_file(path)
     assert not is_results_file(tmp_path)
-
-
-def test_a_run_document_is_not_recognised(tmp_path: Path) -> None:
-    path = tmp_path / "run.json"
-    path.write_text(json.dumps({"metadata": {}, "summary": {}, "results": []}), encoding="utf-8")
-    assert not is_results_file(path)
-
-
-def test_titles_name_the_vendors_or_say_how_many_there_are(tmp_path: Path) -> None:
-    files = [
-        write_rows(tmp_path / f"{place}.jsonl", [k2_row(1) | {"vendor": name}]) for place, name in enumerate("abcd")
-    ]
-    titles = [files_title(files[:number]) for number in (1, 2, 4)]
-    assert titles == ["Answers of a", "a and b compared", "4 vendors compared"]
-
-
-def test_of_a_file_of_one_long_line_only_the_beginning_is_read(tmp_path: Path) -> None:
-    path = tmp_path / "rows.jsonl"
-    path.write_text(json.dumps({"vendor": "acme"}))
-    assert first_row(path) == {"vendor": "acme"}
-    path.write_text(json.dumps({"vendor": "acme", "text": "x" * FIRST_LINE}))
-    assert first_row(path) == {}

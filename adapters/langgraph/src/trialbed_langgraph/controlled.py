@@ -46,8 +46,7 @@ class ControlledAgent(ControlledProfile):
         limit: Any = ModelCallLimitMiddleware(run_limit=self.limits.max_steps, exit_behavior="end")
         graph = create_agent(model, [_bind(tool.name, chat) for tool in self.tools], middleware=[limit])
         state = await graph.ainvoke(
-            {"messages": [HumanMessage(query)]},
-            {"recursion_limit": STEPS_PER_REQUEST * (self.limits.max_steps + 1)},
+            {"messages": [HumanMessage(query)]}, {"recursion_limit": STEPS_PER_REQUEST * (self.limits.max_steps + 1)}
         )
         messages = state["messages"]
         made = ((call["name"], call["args"], result) for call, result in made_calls(messages))

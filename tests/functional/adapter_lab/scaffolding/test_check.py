@@ -14,12 +14,6 @@ pytestmark = pytest.mark.slow(30)
 NewAdapter = Callable[..., Path]
 
 LOSES_ARGUMENTS = ("await function.run(arguments)", "await function.run({})")
-NOTHING_DECLARED = "deviations: ClassVar[tuple[Deviation, ...]] = ()"
-
-
-def declaring(check: str) -> tuple[str, str]:
-    declared = f'(Deviation(check="{check}", text="it was late", upstream="https://example.com/7"),)'
-    return NOTHING_DECLARED, f"deviations: ClassVar[tuple[Deviation, ...]] = {declared}"
 
 
 def test_what_passed_and_what_was_found_is_shown_as_it_comes(bench: Bench, new_adapter: NewAdapter) -> None:
@@ -57,52 +51,6 @@ def test_files_of_a_framework_do_not_land_in_the_users_folder(
     new_adapter("acme", _loop=WRITES)
     bench("adapter", "check", "acme", "--check", "single_call")
     assert not (tmp_path / "left.txt").exists()
-
-
-ONE_AFTER_THE_OTHER = (
-    "messages += await asyncio.gather(*(self._result(call, outcome) for call in wanted))",
-    "messages += [await self._result(call, outcome) for call in wanted]",
-)
-
-
-def test_what_the_framework_does_by_itself_is_a_finding_that_conforms(bench: Bench, new_adapter: NewAdapter) -> None:
-    new_adapter("acme", _loop=ONE_AFTER_THE_OTHER)
-    done = bench("adapter", "check", "acme", "--check", "parallel_calls_overlap")
-    assert done.out.splitlines()[:2] == [
-        "· parallel_calls_overlap (may): finding",
-        "    expected 3 calls under way at once; seen: calls at once: 1 of 10",
-    ]
-    assert done.out.splitlines()[-1] == "acme 0.1.0 · may 0/1 (1 finding)"
-
-
-def test_a_deviation_that_is_declared_is_shown_and_conforms(bench: Bench, new_adapter: NewAdapter) -> None:
-    new_adapter("acme", _loop=ONE_AFTER_THE_OTHER, _agent=declaring("parallel_calls_overlap"))
-    done = bench("adapter", "check", "acme", "--check", "parallel_calls_overlap")
-    assert done.out.startswith("- parallel_calls_overlap (may): declared\n    it was late")
-    assert "https://example.com/7" in done.out
-    assert done.out.splitlines()[-1] == "acme 0.1.0 · may 0/1 (1 declared)"
-
-
-def test_a_declaration_that_is_not_true_does_not_conform(bench: Bench, new_adapter: NewAdapter) -> None:
-    new_adapter("acme", _agent=declaring("parallel_calls_overlap"))
-    done = bench("adapter", "check", "acme", "--check", "parallel_calls_overlap", code=1)
-    assert "✗ parallel_calls_overlap (may): outdated" in done.out
-    assert "no longer true; remove it" in " ".join(done.out.split())
-
-
-def test_programs_get_the_findings(bench: Bench, new_adapter: NewAdapter) -> None:
-    new_adapter("acme", _loop=LOSES_ARGUMENTS)
-    report = json.loads(bench("adapter", "check", "acme", "--check", "single_call", "--json", code=1).out)
-    assert (report["framework"], report["adapter"], report["adapter_version"]) == ("acme", "trialbed-acme", "0.1.0")
-    assert (report["conformant"], report["badge"]) == (False, "acme 0.1.0 · must 0/1")
-    (finding,) = report["findings"]
-    assert (finding["check"], finding["level"], finding["outcome"]) == ("single_call", "must", "failed")
-    assert "hint: " in finding["message"]
-
-
-def test_only_the_levels_that_are_asked_for_are_checked(bench: Bench) -> None:
-    report = json.loads(bench("adapter", "check", "reference", "--level", "must", "--json").out)
-    assert {finding["level"] for finding in report["findings"]} == {"must"}
 
 
 @pytest.mark.parametrize(
@@ -144,29 +92,6 @@ def test_an_adapter_that_cannot_be_loaded_is_named_with_the_cause(bench: Bench, 
     assert "'acme' of trialbed-acme 0.1.0 cannot be loaded" in done.err
     assert "No module named 'flux_capacitor' (File " in done.err
     assert '_loop.py", line ' in done.err
-    assert "Traceback" not in done.err
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (
-            ('version("trialbed-acme")', 'version("acme-sdk")'),
-            "PackageNotFoundError",
-        ),
-        (
-            ("deviations: ClassVar[tuple[Deviation, ...]] = ()", "deviations = ({'check': 'x'},)"),
-            "deviations.0.text: Field required",
-        ),
-    ],
-)
-def test_an_adapter_that_says_wrong_things_of_itself_is_named(
-    bench: Bench, new_adapter: NewAdapter, change: tuple[str, str], said: str
-) -> None:
-    new_adapter("acme", _agent=change)
-    done = bench("adapter", "check", "acme", code=2)
-    assert "'acme' of trialbed-acme 0.1.0 cannot be described by trialbed_acme" in done.err
-    assert said in done.err
     assert "Traceback" not in done.err
 
 

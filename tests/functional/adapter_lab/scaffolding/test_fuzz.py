@@ -30,13 +30,7 @@ def test_a_breach_is_printed_as_a_test_that_fails_for_it(bench: Bench, new_adapt
     done = bench("adapter", "check", "acme", "--fuzz", 25, code=1)
     summary, told, printed, *_ = re.split(r"\n\n(?=\w+: )|As a test:\n\n", done.out)
     assert re.fullmatch(r"acme:controlled: [\d,]+ conversations? played, \d+ of the invariants broken", summary)
-    assert told.startswith(
-        (
-            "conversation_only_grows: ",
-            "turns_are_added_as_they_were: ",
-            "results_go_back_whole: ",
-        )
-    )
+    assert told.startswith(("conversation_only_grows: ", "turns_are_added_as_they_were: ", "results_go_back_whole: "))
 
     assert run_test(printed, tmp_path, site) == (1, True)
     loop.write_text(loop.read_text().replace(*reversed(FORGETS)))

@@ -53,17 +53,6 @@ def test_it_runs_by_name_beside_the_reference(installation: Installation, tmp_pa
     assert sent[0] == sent[1]
 
 
-def test_it_is_listed(installation: Installation, tmp_path: Path) -> None:
-    plugins = {plugin["name"]: plugin for plugin in installation.bench_json("plugins", cwd=tmp_path)}
-    assert plugins[NAME]["distribution"].startswith(f"trialbed-{NAME}")
-
-
-def test_its_name_is_now_taken(installation: Installation, tmp_path: Path) -> None:
-    done = installation.bench("adapter", "new", NAME, cwd=tmp_path)
-    assert done.returncode == 2
-    assert f"trialbed-{NAME} already provides the framework '{NAME}'" in done.stderr
-
-
 def test_it_is_checked_where_it_is(
     installation: Installation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -105,14 +105,6 @@ def test_a_plugin_that_departs_from_its_contract_exits_with_1_and_says_how(
     assert not found["conformant"]
 
 
-def test_an_import_that_fails_is_named_with_its_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (folder / "judge.py").write_text(f"import json\nimport missing_library\n\n{JUDGE}")
-    assert main(["plugin", "check", "./judge.py:Mine", "--kind", "judge"]) == 1
-    found = capsys.readouterr().out
-    assert "ModuleNotFoundError: No module named 'missing_library'" in found
-    assert f'(File "{folder / "judge.py"}", line 2)' in found
-
-
 @for_each(
     "arguments, words",
     [

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from trialbed_adapter_lab import CheckFinding, ConformanceReport
-from trialbed_adapter_lab.cli._runner import show_report
+from trialbed_adapter_lab.kit_process import show_report
 
 
 def shown(capsys: pytest.CaptureFixture[str], *findings: dict[str, Any]) -> list[str]:
@@ -34,24 +34,6 @@ def test_failures_of_one_cause_are_told_once_with_the_others_names(capsys: pytes
     ]
     assert other.splitlines() == ["✗ other (must): failed", "    expected yes"]
     assert badge == "acme 1.2 · must 0/3 · should 0/1"
-
-
-def test_a_single_other_check_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    first, _ = shown(capsys, {"check": "one", "cause": "c"}, {"check": "two", "cause": "c"})
-    assert first.splitlines()[-1] == "    The same in 1 more check, c: two"
-
-
-def test_failures_without_a_known_cause_and_other_outcomes_are_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
-    told = shown(
-        capsys,
-        {"check": "one", "cause": "c"},
-        {"check": "two"},
-        {"check": "three"},
-        {"check": "four", "level": "may", "outcome": "finding", "cause": "c"},
-        {"check": "five", "outcome": "passed"},
-    )
-    assert [paragraph.split()[1] for paragraph in told[:-1]] == ["four", "one", "two", "three"]
-    assert not any("The same" in paragraph for paragraph in told)
 
 
 def test_a_long_failure_keeps_its_beginning_and_its_reason(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,12 +1,15 @@
-"""Fidelity reports as tables and pages."""
+"""Fidelity reports as tables and files."""
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from trialbed.cli import main
 from trialbed.views import Table
 from trialbed_adapter_lab import CheckFinding, ConformanceReport
 from trialbed_adapter_lab.fidelity import Conditions, FidelityReport, MeasuredAdapter, cell, report_tables
@@ -66,10 +69,6 @@ def test_a_cell_has_the_figure_or_what_was_seen_instead(fields: dict[str, Any], 
     assert cell(finding("any", **fields)) == text
 
 
-def test_a_probe_that_did_not_run_or_lacks_a_figure_is_not_observed() -> None:
-    assert cell(None) == cell(sizes(), "tokens") == "-"
-
-
 def test_a_row_stands_for_a_probe_or_for_each_of_its_figures() -> None:
     other = adapter("other", finding("single_call", "failed", level="must", seen="twice"), sizes(bytes=1300))
     tables = shown(REFERENCE, other)
@@ -83,12 +82,6 @@ def test_a_row_stands_for_a_probe_or_for_each_of_its_figures() -> None:
     assert traffic.notes == ["1 more row: same as reference."]
 
 
-def test_a_reason_for_which_there_are_no_figures_is_shown_once() -> None:
-    failed = finding("prompt_sizes", "finding", level="info", theme="traffic", seen="the trial failed")
-    rows = shown(REFERENCE, adapter("other", failed))["Traffic"].rows
-    assert [row.cells for row in rows] == [("1,200", "the trial failed"), ("none", "-")]
-
-
 def test_a_theme_without_differences_is_one_line() -> None:
     same = adapter("other:native", *REFERENCE.findings.values())
     differs = adapter("other:controlled", *REFERENCE.findings.values(), finding("late", seen=1))
@@ -98,18 +91,6 @@ def test_a_theme_without_differences_is_one_line() -> None:
         "Same as reference in all rows, native: calls (2), traffic (2).",
         "Same as reference in all rows, controlled: traffic (2).",
     ]
-
-
-def test_many_rows_of_one_probe_are_only_counted() -> None:
-    tools = {f"tool {number}": "as given" for number in range(30)}
-    other = adapter("other", sizes(bytes=1300, **dict.fromkeys(tools, "changed")), finding("other", theme="traffic"))
-    traffic = shown(adapter("reference", sizes(**tools)), other)["Traffic"]
-    assert [row.label for row in traffic.rows] == ["other"]
-    assert traffic.notes == ["1 more row: same as reference.", "prompt_sizes: 31 more rows, shown with --part traffic."]
-
-
-def test_the_reference_alone_has_all_rows() -> None:
-    assert [row.label for row in shown(REFERENCE)["Calls"].rows] == ["single_call", "parallel_calls"]
 
 
 def test_the_summary_has_the_checks_that_passed_and_first_figures() -> None:
@@ -123,10 +104,30 @@ def test_the_summary_has_the_checks_that_passed_and_first_figures() -> None:
     ]
 
 
-def test_notes_have_reasons() -> None:
-    declared = [finding(name, "declared", message="makes one call at a time\nexpected …") for name in ("one", "two")]
-    broken = adapter("broken", reason="no such module")
-    notes = shown(REFERENCE, adapter("other", *declared), broken)["Notes"].notes
-    assert notes[1].startswith("other, one, two: makes one call at a time")
-    assert notes[2] == "broken could not be measured: no such module"
-    assert "broken" not in shown(REFERENCE, broken)["Calls"].columns
+MEASURED = Path(__file__).parents[4] / "docs" / "results" / "fidelity.json"
+
+
+def test_a_file_is_shown_and_written_again_unchanged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    again = tmp_path / "again.json"
+    assert main(["fidelity", str(MEASURED), "--output", str(again)]) == 0
+    assert "langgraph:native" in capsys.readouterr().out
+    assert json.loads(again.read_text()) == json.loads(MEASURED.read_text())
+
+
+def test_a_file_is_shown_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fidelity", str(MEASURED), "langgraph"]) == 2
+    assert f"{MEASURED}: a file is shown alone; leave out the other names" in capsys.readouterr().err
+
+
+def test_a_part_alone_has_the_rows_of_large_probes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fidelity", str(MEASURED), "--format", "markdown"]) == 0
+    assert "hard\\_schemas\\_by\\_tool: 100 more rows, shown with --part traffic." in capsys.readouterr().out
+    assert main(["fidelity", str(MEASURED), "--part", "traffic", "--format", "markdown"]) == 0
+    assert capsys.readouterr().out.count("| hard\\_schemas\\_by\\_tool: ") >= 100
+
+
+def test_a_file_that_cannot_be_read_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "old.json"
+    path.write_text('{"conditions": {}, "adapters": []}', encoding="utf-8")
+    assert main(["fidelity", str(path)]) == 2
+    assert "not a report of bench fidelity --output: Field required" in " ".join(capsys.readouterr().err.split())

@@ -16,17 +16,7 @@ from support.mutants import MUTANTS
 
 from trialbed.contracts import BaseAgent
 from trialbed.errors import NothingMeasured
-from trialbed.tools import TOOL_TIMEOUT
-from trialbed_adapter_lab.fuzz import (
-    MOST_CALLS,
-    SLOW,
-    Conversation,
-    DrawnCall,
-    DrawnTurn,
-    conversations,
-    playing,
-    search,
-)
+from trialbed_adapter_lab.fuzz import Conversation, DrawnCall, DrawnTurn, conversations, playing, search
 from trialbed_plugins.frameworks.reference import ReferenceAgent
 
 
@@ -60,19 +50,6 @@ def test_the_reference_loop_breaks_nothing() -> None:
     assert [*played(ReferenceAgent, Conversation(), hard)] == [("", ""), ("", "")]
 
 
-def test_slow_calls_side_by_side_are_no_breach() -> None:
-    slow = Conversation(turns=(DrawnTurn(calls=(DrawnCall(name="Slow_text"),) * MOST_CALLS),))
-    assert [*played(ReferenceAgent, *[slow] * 8)] == [("", "")] * 8
-    assert MOST_CALLS * SLOW < TOOL_TIMEOUT
-
-
-def test_what_a_mutant_does_in_long_trials_is_seen() -> None:
-    short, long = (Conversation(turns=(SAME,) * turns) for turns in (2, 4))
-    fine, breach = played(BY_NAME["GuardsAgainstLoops"], short, long)
-    assert fine == ("", "")
-    assert "Echo_text" in breach[1]
-
-
 def test_the_shortest_conversation_is_found() -> None:
     def play(conversation: Conversation) -> list[tuple[str, str]]:
         turns = len(conversation.turns)
@@ -104,12 +81,6 @@ def test_what_cannot_be_played_is_no_success() -> None:
 
     with pytest.raises(NothingMeasured, match="ended with 7"):
         search(play, 5)
-
-
-def test_the_time_begins_with_the_first_conversation(monkeypatch: pytest.MonkeyPatch) -> None:
-    ticks = iter([0.0, 0.0, 5.0, 11.0])
-    monkeypatch.setattr("trialbed_adapter_lab.fuzz.time.monotonic", lambda: next(ticks, 12.0))
-    assert search(lambda _: [], 10)[1] == 2
 
 
 LATE = SAME.model_copy(update={"delay": 700.0, "text": "long " * 5000})

@@ -11,7 +11,7 @@ from support.trial_records import QUERY, TOOLS, api_call, definition, observed, 
 
 from trialbed.records import Answer, Usage
 from trialbed_adapter_lab import Harness, ObservedCall
-from trialbed_adapter_lab.harness import INVARIANTS, Oracle
+from trialbed_adapter_lab.harness import INVARIANTS
 from trialbed_plugins.frameworks.reference import ReferenceAgent
 from trialbed_scripted import ask, call, say
 
@@ -19,36 +19,7 @@ BREACHES = {name: invariant.breaches for name, invariant in INVARIANTS.items()}
 OFFERED = [definition(tool) for tool in TOOLS]
 SYSTEM = {"role": "system", "content": "Do it."}
 USER = {"role": "user", "content": QUERY}
-SAID = {"role": "assistant", "tool_calls": [{"id": "c", "function": {"name": "f", "arguments": "{}"}}]}
 RESULT = {"role": "tool", "tool_call_id": "c", "content": "17"}
-SETTINGS = {"temperature": 0.0, "seed": 0}
-
-
-def breach(invariant: str, *messages: Any, **changed: Any) -> str:
-    """The breach of a trial whose second request has these messages and fields."""
-    first = request(SYSTEM, USER, tools=OFFERED, **SETTINGS)
-    second = request(*messages, **{"tools": OFFERED, **SETTINGS, **changed})
-    return next(BREACHES[invariant](observed(first, second)), "")
-
-
-def test_each_invariant_of_requests_names_the_request_that_breaks_it() -> None:
-    right = (SYSTEM, USER, SAID, RESULT)
-    for invariant in (
-        "prompt_and_query_stay",
-        "tools_stay",
-        "settings_stay",
-        "conversation_only_grows",
-    ):
-        assert breach(invariant, *right) == ""
-    wrong = {
-        breach(
-            "prompt_and_query_stay", *right[1:]
-        ): 'request 2 of 2 has no system message with the trial\'s text: [], not "Do it."',
-        breach("tools_stay", *right, tools=OFFERED[1:]): f'request 2 of 2 does not offer ["{TOOLS[0].name}"]',
-        breach("settings_stay", *right, seed=7): "request 2 of 2 has the seed 7, not 0",
-        breach("conversation_only_grows", SYSTEM, {**USER, "content": "…"}, USER): "request 2 of 2 has as message 2 ",
-    }
-    assert all(seen.startswith(expected) for seen, expected in wrong.items()), wrong
 
 
 def test_what_an_answer_claims_is_held_against_the_requests() -> None:
@@ -85,13 +56,6 @@ def test_what_the_model_said_is_held_against_the_conversation_and_the_calls() ->
     assert breaches(own, result, answer="done, done") == ["answers_are_the_last_text"]
 
 
-def test_an_unknown_turn_and_an_unreadable_body_are_not_held_against_anything() -> None:
-    claimed = Answer(final_answer="It is 18.", finish="give_answer", model_turns=2)
-    seen = observed(request(SYSTEM, USER), answer=claimed)
-    assert not [*BREACHES["answers_are_the_last_text"](seen), *BREACHES["turns_are_right_everywhere"](seen)]
-    assert not [*BREACHES["prompt_and_query_stay"](observed(request(problem="it is not a JSON object")))]
-
-
 async def test_every_trial_of_a_harness_is_looked_at() -> None:
     class Asks(ReferenceAgent):
         async def answer(self, query: str) -> Any:
@@ -105,13 +69,6 @@ async def test_every_trial_of_a_harness_is_looked_at() -> None:
             await harness.run(turn, "done")
             assert harness.oracle.breaches("nothing_else_is_asked") == expected
             assert not harness.oracle.breaches("conversation_only_grows")
-
-
-def test_of_very_many_breaches_some_are_kept() -> None:
-    oracle = Oracle()
-    for _ in range(30):
-        oracle.look(observed(request(USER)))
-    assert len(oracle.breaches("prompt_and_query_stay")) == 20
 
 
 @pytest.mark.parametrize(("printed", "claims"), [({}, False), ({"calls": ()}, True)])

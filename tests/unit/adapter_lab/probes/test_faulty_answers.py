@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from typing import Any
 
 import pytest
 from support.mutants._mutant import Mutant
 
 from trialbed import Answer, BaseAgent, ModelFailed
-from trialbed.records import Failure
 from trialbed_adapter_lab import PROBES, check_adapter
-from trialbed_adapter_lab.probes.faulty_answers import CASES, exception_type
+from trialbed_adapter_lab.probes.faulty_answers import CASES
 from trialbed_plugins.frameworks.reference import ReferenceAgent
 
 
@@ -47,24 +45,6 @@ class Guesses(Mutant):
         return next((tool.name for tool in self._tools.values() if tool.name.lower() == name.lower()), name)
 
 
-class EndsByATool(Mutant):
-    """Offers a tool of its own that ends a run, and adds up the tokens that the model reports."""
-
-    finish_tool = "final_answer"
-
-    def on_definitions(self, tools: list[Any]) -> list[Any]:
-        schema = {"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"]}
-        own = {"name": self.finish_tool, "description": "Ends.", "parameters": schema}
-        return [*tools, {"type": "function", "function": own}]
-
-    def on_message(self, message: dict[str, Any]) -> dict[str, Any]:
-        if json.loads(self.body)["usage"]["prompt_tokens"] and message.get("tool_calls"):
-            function = message["tool_calls"][0]["function"]
-            if function["name"] == self.finish_tool:
-                return {"role": "assistant", "content": json.loads(function["arguments"])["answer"]}
-        return message
-
-
 SEEN: list[tuple[type[BaseAgent], dict[str, str]]] = [
     (
         ReferenceAgent,
@@ -87,14 +67,6 @@ SEEN: list[tuple[type[BaseAgent], dict[str, str]]] = [
             "an empty text": "other text as answer (1)",
         },
     ),
-    (
-        EndsByATool,
-        {
-            "arguments that are not JSON": "answer (4)",
-            "a call as its text": "answer (1)",
-            "a text and a call": "answer (2)",
-        },
-    ),
     (Guesses, {"a tool name in another case": "answer (2), 1 guessed"}),
 ]
 
@@ -110,27 +82,3 @@ def seen(agent: type[BaseAgent], *titles: str) -> list[Any]:
 def test_each_case_says_what_the_user_sees(agent: type[BaseAgent], cases: dict[str, str]) -> None:
     titles = [title for title in CASES if title in cases]
     assert {title: one["the user sees"] for title, one in zip(titles, seen(agent, *titles), strict=True)} == cases
-
-
-def test_texts_are_shown_unless_they_are_the_models() -> None:
-    told, failed = seen(ReferenceAgent, "a tool name in another case", "status 500 always")
-    assert told.keys() == {"the user sees", "the model is told"}
-    assert "station_0000_report" in told["the model is told"]
-    assert failed.keys() == {"the user sees", "in these words"}
-    assert "status 500" in failed["in these words"]
-
-
-@pytest.mark.parametrize(
-    ("message", "detail", "name"),
-    [
-        ("RateLimitError: slow", "Traceback …\nopenai.RateLimitError: slow\n", "openai.RateLimitError"),
-        ("KeyError: 'a'", "Traceback …\nKeyError: 'a'\n", "KeyError"),
-        ("ValidationError: 1 error\nargs\n  wrong", "…\npydantic.ValidationError: 1 error\nargs\n  wrong\n",
-         "pydantic.ValidationError"),
-        ("the model refused", "…\nopenai.X: no\n\n…\ntrialbed.errors.ModelFailed: the model refused\n",
-         "trialbed.errors.ModelFailed"),
-        ("ExceptionGroup: one", "  + Traceback\n  | ExceptionGroup: one\n  | a.b: c\n", "ExceptionGroup"),
-    ],
-)  # fmt: skip
-def test_the_type_of_an_exception_is_told_as_python_writes_it(message: str, detail: str, name: str) -> None:
-    assert exception_type(Failure(kind="agent", message=message, detail=detail)) == name

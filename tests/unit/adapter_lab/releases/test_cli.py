@@ -37,15 +37,6 @@ def test_a_framework_is_named_alone(framework: str, advice: str) -> None:
         run(framework, "--kept")
 
 
-@for_each(
-    "option, value",
-    [("--from", "newest"), ("--most", "0"), ("--part", "few")],
-)
-def test_a_value_that_means_nothing_is_refused(option: str, value: str) -> None:
-    with pytest.raises(click.BadParameter, match=value):
-        run("langgraph", "--kept", option, value)
-
-
 def test_an_empty_folder_has_nothing_to_show(tmp_path: Path) -> None:
     with pytest.raises(
         NothingMeasured, match="langgraph: nothing was measured yet; run bench releases langgraph --most 4"
@@ -99,17 +90,6 @@ def test_nothing_is_built_without_a_question() -> None:
         run(*options)
         assert built == ["1.0.2"]
         assert len(asked) == 1, "once for all"
-
-
-@for_each("kit, built", [("another", ["1.0.0", "1.0.1", "1.0.2"]), ("", ["1.0.1", "1.0.2"])])
-def test_a_release_is_measured_again_only_by_another_state_of_the_kit(kit: str, built: list[str]) -> None:
-    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as name:
-        ReleaseFolder(Path(name), "langgraph").keep(measured("1.0.0"), "")
-        found = _without_building(patch)
-        if kit:
-            patch.setattr(releases.ReleaseMeasurement, "kit", kit)
-        run("langgraph", "--yes", "--folder", name, "--env-dir", name)
-    assert found == built
 
 
 def test_a_change_fails_once_and_an_interrupted_command_goes_on(

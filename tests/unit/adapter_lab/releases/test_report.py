@@ -13,15 +13,7 @@ from trialbed import views
 from trialbed.errors import DataError
 from trialbed.records import Json
 from trialbed_adapter_lab import CheckFinding
-from trialbed_adapter_lab.fidelity import MeasuredAdapter
-from trialbed_adapter_lab.releases import (
-    KnownReleases,
-    MeasuredRelease,
-    ReleaseFolder,
-    ReleasesReport,
-    report_on,
-    report_tables,
-)
+from trialbed_adapter_lab.releases import MeasuredRelease, ReleaseFolder, ReleasesReport, report_on, report_tables
 from trialbed_adapter_lab.report_command import read_report, write_report
 
 RAISES = "at 0x7f3a1b2c3d"
@@ -97,11 +89,7 @@ def test_addresses_times_and_gaps_are_no_change(tmp_path: Path, before: CheckFin
             check("failed", {"a": 1, "b": 3}),
             [("one", "as expected", "not as expected"), ("one: b", "2", "3")],
         ),
-        (
-            check("passed", {"a": 1}),
-            check("passed", {"b": 1}),
-            [("one: a", "1", "(none)"), ("one: b", "(none)", "1")],
-        ),
+        (check("passed", {"a": 1}), check("passed", {"b": 1}), [("one: a", "1", "(none)"), ("one: b", "(none)", "1")]),
         (check("passed", {"a": 1, "b": 2}), check("failed", "none"), [("one", "as expected", "none")]),
         (check("passed"), check("failed", {"bytes": 1234}), [("one", "as expected", "not as expected")]),
     ],
@@ -113,74 +101,12 @@ def test_each_figure_of_a_probe_is_compared(
     assert [(*found[2], *found[3:]) for found in values(report)] == changes
 
 
-ABC = ("a", "b", "c")
-
-
-@for_each(
-    "before, now, changes",
-    [
-        (
-            [check("passed", name=name) for name in ABC],
-            [check("failed", "2 requests", name) for name in ABC],
-            [(ABC, "as expected", "2 requests")],
-        ),
-        (
-            [check("seen", dict.fromkeys(ABC, 1))],
-            [check("seen", dict.fromkeys(ABC, 2))],
-            [(("one: a", "one: b", "one: c"), "1", "2")],
-        ),
-        (
-            [check("seen", {"a": 1, "b": 1}, name) for name in ABC],
-            [check("seen", {"a": 2, "b": 3}, name) for name in ABC],
-            [(("a: a", "b: a", "c: a"), "1", "2"), (("a: b", "b: b", "c: b"), "1", "3")],
-        ),
-    ],
-)
-def test_probes_and_figures_that_change_alike_are_one_change(
-    tmp_path: Path, before: list[CheckFinding], now: list[CheckFinding], changes: list[tuple[Any, ...]]
-) -> None:
-    report = kept(tmp_path, measured("1.0", *before), measured("1.1", *now))
-    assert [found[2:] for found in values(report)] == changes
-
-
-def test_a_change_is_after_the_last_release_in_which_it_was_measured(tmp_path: Path) -> None:
-    report = kept(
-        tmp_path,
-        measured("1.0", check("passed")),
-        measured("1.1", check("error"), missing=[MeasuredAdapter(label="acme:controlled", reason="no module")]),
-        measured("1.2", check("failed", "nothing"), content="other"),
-    )
-    assert [(one.after, one.part) for one in report.changes] == [("1.0", "faults"), ("1.1", "policies")]
-    page = markdown(report)
-    assert page.index("## 1.2, after 1.0\n") < page.index("| as expected | nothing |") < page.index("## 1.2, after 1.1")
-    assert "* 1.1, not measured: acme:controlled: no module\n" in page
-    assert "* 1.1, not measured: acme:native, one: ValueError: a, b\n" in page
-
-
 def test_a_release_that_cannot_be_installed_is_a_row_with_the_reason(tmp_path: Path) -> None:
     report = kept(tmp_path, measured("1.0"), failed("1.1"), measured("1.2", content="No"))
     assert {change.after for change in report.changes} == {"1.0"}, "neighbours are those that were measured"
     page = markdown(report)
     assert "1.1 was not measured: uv says: no" in page
     assert "| 1.1 |" in page
-
-
-def test_a_failure_does_not_replace_what_was_measured(tmp_path: Path) -> None:
-    folder = ReleaseFolder(tmp_path, "acme")
-    for one in (measured("1.0"), failed("1.0"), measured("1.2", kit="k0")):
-        folder.keep(one, "")
-    assert [one.failure for one in folder] == ["", ""]
-    assert "another digest of the kit" in markdown(report_on(folder))
-
-
-def test_what_was_not_measured_is_named(tmp_path: Path) -> None:
-    folder = ReleaseFolder(tmp_path, "acme")
-    folder.keep(measured("1.0"), "")
-    published = dict.fromkeys(("0.1", "1.0", "1.1", "2.0", "2.1"), "")
-    known = KnownReleases(package="acme", allowed=">=1,<2", published=published)
-    report = report_on(folder, known)
-    assert report.left == ("1.1",)
-    assert "1 more release was not measured" in markdown(report)
 
 
 def test_a_report_is_read_as_it_was_written(tmp_path: Path) -> None:
@@ -191,12 +117,3 @@ def test_a_report_is_read_as_it_was_written(tmp_path: Path) -> None:
     path.write_text("{}")
     with pytest.raises(DataError, match="not a report of bench releases"):
         read_report(ReleasesReport, path, "bench releases")
-
-
-@for_each("text", ["{", '{"framework": "acme", "release": "1.0", "requests": []}'])
-def test_a_record_that_is_damaged_or_of_an_earlier_form_counts_as_absent(tmp_path: Path, text: str) -> None:
-    kept(tmp_path, measured("1.0"), measured("1.1"))
-    (tmp_path / "acme" / "1.0.json").write_text(text)
-    folder = ReleaseFolder(tmp_path, "acme")
-    assert folder.find("1.0") is None
-    assert report_on(folder).measured == ["1.1"]

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.examples import examples
-from support.vendor_rows import Row, compared_files, k2_row, own_file, write_rows
+from support.vendor_rows import Row, compared_files, k2_row, write_rows
 
 from trialbed.cli import main
 
@@ -86,13 +86,6 @@ def pairs(ends: st.SearchStrategy[str]) -> st.SearchStrategy[list[tuple[tuple[st
 
 
 @settings(max_examples=examples(0.75))
-@given(pairs(ENDS))
-def test_without_failures_the_numbers_are_the_same(answers: list[Any]) -> None:
-    baseline, vendor = (rows_of([pair[side] for pair in answers]) for side in (0, 1))
-    assert compared(baseline, vendor) == reference(baseline, vendor)
-
-
-@settings(max_examples=examples(0.75))
 @given(pairs(st.one_of(ENDS, st.just("failed"))), st.randoms(use_true_random=False))
 def test_with_failures_repeats_and_in_any_order_they_are_too(answers: list[Any], random: Any) -> None:
     baseline, vendor = (rows_of([pair[side] for pair in answers]) for side in (0, 1))
@@ -100,16 +93,6 @@ def test_with_failures_repeats_and_in_any_order_they_are_too(answers: list[Any],
     vendor = [row | {"status": "failed"} for row in vendor if random.random() < 0.3] + vendor
     random.shuffle(baseline)
     assert compared(baseline, vendor) == reference(baseline, vendor)
-
-
-def test_a_null_finish_reason_is_a_no_as_theirs_and_no_answer_in_ours(tmp_path: Path) -> None:
-    baseline, vendor = [k2_row(1, "tool_calls", valid=True), k2_row(2)], [k2_row(1, None), k2_row(2)]
-    assert compared(baseline, vendor) == reference(baseline, vendor)
-    files = [write_rows(tmp_path / f"{name}.jsonl", rows) for name, rows in (("a", baseline), ("b", vendor))]
-    document = compared_files(*files)
-    assert document["tool_call_trigger_similarity"]["FN"] == 1
-    assert document["similarity"]["answered"]["cases"] == 1
-    assert document["success_rate"]["vendor"]["value"] == 0.5
 
 
 SCHEMA = {"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]}
@@ -149,30 +132,23 @@ NONE, OTHER = "the file says success, and the response has no answer", "the file
 
 CONTRADICTIONS: dict[str, tuple[Callable[[Row], object], tuple[float, float], str]] = {
     "arguments of a wrong type": (arguments(WRONG, valid=True), (0.7, 1.0), ARE_NOT),
-    "arguments that are not JSON": (arguments("{oops", valid=True), (0.7, 1.0), ARE_NOT),
     "valid arguments called wrong": (arguments(RIGHT, valid=False), (1.0, 1.0), ARE),
     "wrong arguments without a verdict": (
         lambda row: (arguments(WRONG, valid=True)(row), row.pop("tool_calls_valid")),
         (0.7, 1.0),
         "",
     ),
-    "a verdict of another type": (arguments(WRONG, valid="yes"), (0.7, 1.0), ""),
     "an unknown tool": (
         lambda row: choice_of(row)["message"]["tool_calls"][0]["function"].update(name="dig"),
         (0.7, 1.0),
         ARE_NOT,
     ),
     "no calls": (lambda row: choice_of(row)["message"].update(tool_calls=None), (0.7, 1.0), ARE_NOT),
-    "calls of another type": (lambda row: choice_of(row)["message"].update(tool_calls="look_up"), (0.7, 1.0), ARE_NOT),
     "a response of null": (lambda row: row.update(response=None), (1.0, 0.85), NONE),
-    "a response that is text": (lambda row: row.update(response="busy"), (1.0, 0.85), NONE),
     "an error": (lambda row: row.update(response={"error": {"message": "busy"}}), (1.0, 0.85), NONE),
     "no choices": (lambda row: row["response"].update(choices=[]), (1.0, 0.85), NONE),
-    "choices of another type": (lambda row: row["response"].update(choices={"0": 1}), (1.0, 0.85), NONE),
-    "a message of null": (lambda row: choice_of(row).update(message=None), (1.0, 0.85), NONE),
     "another finish reason": (lambda row: choice_of(row).update(finish_reason="length"), (1.0, 1.0), OTHER),
     "no response to look at": (lambda row: row.pop("response"), (1.0, 1.0), ""),
-    "no message to look at": (lambda row: choice_of(row).pop("message"), (1.0, 1.0), ""),
     "no tools to check calls against": (lambda row: row["request"].pop("tools"), (1.0, 1.0), ""),
 }
 """Name -> a fault of three rows of ten with calls, the schema and success rates, and the remark."""
@@ -202,34 +178,3 @@ def test_a_row_that_contradicts_itself_counts_by_its_response(
     # The gate and the rate are made of the same answers.
     gate = next(one for one in document["panel"]["gates"] if one["gate"] == "schema")
     assert gate["vendor"] in (None, pytest.approx(1 - rates[0]))
-
-
-def test_the_documented_example(tmp_path: Path) -> None:
-    counts = {("tool_calls", "tool_calls"): 510, ("stop", "tool_calls"): 475, ("tool_calls", "stop"): 173}
-    ends = [pair for pair, count in counts.items() for _ in range(count)] + [("stop", "stop")] * 842
-    files = [own_file(tmp_path / f"{name}.jsonl", [pair[side] for pair in ends]) for side, name in enumerate("ab")]
-    document = compared_files(*files)
-    assert {key: document[key] for key in KEYS} == {
-        "total_baseline": 2000,
-        "total_vendor": 2000,
-        "common_indices": 2000,
-        "matched_success": 2000,
-        "skipped_failures": 0,
-        "tool_call_trigger_similarity": {
-            "TP": 510,
-            "FP": 475,
-            "FN": 173,
-            "TN": 842,
-            "precision": 0.5178,
-            "recall": 0.7467,
-            "f1": 0.6115,
-        },
-        "tool_call_schema_accuracy": {
-            "count_finish_reason_tool_calls": 985,
-            "count_successful_tool_call": 985,
-            "schema_accuracy": "100.00%",
-        },
-    }
-    own = document["similarity"]["answered"]
-    assert own["f1"]["value"] == pytest.approx(0.6115, abs=5e-5)
-    assert own["f1"]["low"] < 0.6115 < own["f1"]["high"]

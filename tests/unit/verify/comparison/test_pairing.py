@@ -1,14 +1,18 @@
+"""Which rows of two files are compared, and which are trials."""
+
 from __future__ import annotations
 
 import random
 from pathlib import Path
 
 import pytest
-from support.vendor_rows import Row, compared_files, k2_row, own_row, request, write_rows
+from support.vendor_rows import Row, k2_row, own_row, request, write_rows
 
 from trialbed.errors import DataError, UsageError
+from trialbed_verify.compare import compare
+from trialbed_verify.comparer import vendor_files
 from trialbed_verify.rows import FileRows
-from trialbed_verify.table import Pairing, pair, read_one
+from trialbed_verify.table import Pairing, as_trials, pair, read_one
 
 
 def paired(folder: Path, baseline: list[Row], vendor: list[Row], *, force: bool = False) -> Pairing:
@@ -29,29 +33,11 @@ def test_rows_are_paired_by_what_they_ask_never_by_their_number(tmp_path: Path) 
     assert numbers(paired(tmp_path, baseline, vendor)) == [(n, n % 20 + 1) for n in range(1, 21)]
 
 
-def test_repeated_requests_are_paired_in_their_order(tmp_path: Path) -> None:
-    baseline = [k2_row(n, request=request(7)) for n in (1, 2, 3)] + [k2_row(4)]
-    vendor = [k2_row(n, request=request(7)) for n in (11, 12, 13)] + [k2_row(14, request=request(4))]
-    assert numbers(paired(tmp_path, baseline, vendor)) == [(1, 11), (2, 12), (3, 13), (4, 14)]
-
-
 def test_trials_are_paired_by_their_number(tmp_path: Path) -> None:
     baseline = [own_row(1, trial=trial) for trial in (0, 1, 2)]
     (pair,) = paired(tmp_path, baseline, [own_row(1, trial=1)]).pairs
     assert [(ours.trial, theirs.trial) for ours, theirs in pair.rows()] == [(1, 1)]
     assert len(pair.baseline) == 3
-
-
-def test_ours_and_another_tools_rows_are_paired_by_request(tmp_path: Path) -> None:
-    found = paired(tmp_path, [own_row(1), own_row(2)], [k2_row(2), k2_row(1)])
-    assert not found.by_name
-    assert numbers(found) == [(1, 1), (2, 2)]
-
-
-def test_the_last_row_of_a_key_counts(tmp_path: Path) -> None:
-    vendor = [own_row(1, "timeout"), own_row(2), own_row(1, "tool_calls")]
-    found = paired(tmp_path, [own_row(1), own_row(2)], vendor)
-    assert [theirs.outcome for one in found.pairs for _, theirs in one.rows()] == ["tool_calls", "stop"]
 
 
 def test_files_of_different_requests_are_refused_with_their_lines(tmp_path: Path) -> None:
@@ -91,42 +77,42 @@ def test_other_settings_are_refused_with_their_values(tmp_path: Path) -> None:
     assert len(paired(tmp_path, baseline, vendor, force=True).pairs) == 3
 
 
-def test_a_case_that_was_prepared_otherwise_is_refused(tmp_path: Path) -> None:
-    vendor = [own_row(1), own_row(2, request=request(99))]
-    with pytest.raises(UsageError, match=r"1 case with different requests \(messages\): .*base\.jsonl, line 2"):
-        paired(tmp_path, [own_row(1), own_row(2)], vendor)
-
-
-def test_nothing_in_common_is_refused_even_when_forced(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no request in common"):
-        paired(tmp_path, [k2_row(1)], [k2_row(2)], force=True)
-
-
 def test_a_file_of_two_configurations_is_refused(tmp_path: Path) -> None:
     rows = [own_row(1), own_row(1, config="another", vendor="other")]
     with pytest.raises(DataError, match=r"rows of 2 configurations \(acme / m, other / m\)"):
         read_one(FileRows(write_rows(tmp_path / "both.jsonl", rows)))
 
 
-def test_a_file_without_rows_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="contains no result rows"):
-        read_one(FileRows(write_rows(tmp_path / "empty.jsonl", [])))
+CASES = 40
 
 
-def test_the_vendor_of_another_tools_file_is_the_files_name(tmp_path: Path) -> None:
-    found = read_one(FileRows(write_rows(tmp_path / "kimi-k2_acme_results.jsonl", [k2_row(1)])))
-    assert (found.vendor, found.model) == ("kimi-k2_acme", "m-id")
+def loops(path: Path, count: int) -> Path:
+    ends = ("tool_calls", "stop")
+    at = "2026-01-01T00:0{}:00"
+    return write_rows(
+        path,
+        [
+            k2_row(number, ends[number % 2], valid=True if number % 2 == 0 else None, last_run_at=at.format(one))
+            for one in range(count)
+            for number in range(1, CASES + 1)
+        ],
+    )
 
 
-def test_the_document_says_what_was_paired(tmp_path: Path) -> None:
-    files = [
-        write_rows(tmp_path / f"{name}.jsonl", [own_row(1), *more]) for name, more in (("a", [own_row(2)]), ("b", []))
-    ]
-    assert compared_files(*files, force=True)["pairing"] == {
-        "by": "case",
-        "cases": 1,
-        "only_baseline": 1,
-        "only_vendor": 0,
-        "asked_otherwise": 0,
-        "settings": {},
-    }
+def test_a_comparison_counts_them(tmp_path: Path) -> None:
+    (found,) = compare(
+        read_one(FileRows(loops(tmp_path / "a.jsonl", 3))), [read_one(FileRows(loops(tmp_path / "b.jsonl", 2)))]
+    )
+    assert found["panel"].trials == (3, 2)
+    assert found["panel"].cases == CASES
+    assert any("a.jsonl: 80 rows repeat" in note for note in found["notes"])
+
+
+def test_several_files_of_a_vendor_are_its_trials(tmp_path: Path) -> None:
+    files = [loops(tmp_path / f"{name}.jsonl", 1) for name in ("one", "two")]
+    found = as_trials([read_one(FileRows(path)) for path in files], "acme")
+    assert found.vendor == "acme"
+    assert {row.trial for row in found.rows} == {0, 1}
+    assert vendor_files(f"acme={files[0]},{files[1]}") == ("acme", [str(path) for path in files])
+    assert vendor_files(f"acme={tmp_path}") == ("acme", [str(path) for path in files])
+    assert vendor_files(str(files[0])) == (None, [str(files[0])])

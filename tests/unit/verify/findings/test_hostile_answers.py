@@ -79,10 +79,3 @@ def test_a_key_that_is_there_twice_among_many_is_found_in_a_short_time() -> None
     with processor_time(20):
         found = {one.kind: one.message for one in examine(calls(text))}
     assert "'k39999' twice" in found["duplicate_keys"]
-
-
-def test_leaks_are_looked_for_in_the_first_half_million_characters() -> None:
-    early, late = ("<tool_call>" + "a" * SIZE, "a" * SIZE + "<tool_call>")
-    for answer in (lambda text: row({"content": text}), calls):
-        assert "leaked_tool_call" in [one.kind for one in examine(answer(early))]
-        assert "leaked_tool_call" not in [one.kind for one in examine(answer(late))]

@@ -62,13 +62,6 @@ def test_honest_answers_have_no_finding_of_a_call() -> None:
         assert not wrong & set(kinds({"content": "", "reasoning_content": text}, tool=tool)), text
 
 
-def test_plans_in_the_reasoning_of_an_answer_are_no_calls() -> None:
-    plan = 'I could look.\nget_weather(city="Oslo")\nBut I know it.'
-    assert "call_in_reasoning" not in kinds({"content": "It is sunny.", "reasoning_content": plan})
-    assert "call_in_reasoning" not in kinds({"content": "", "reasoning_content": plan}, "length")
-    assert "call_in_reasoning" in kinds({"content": "It is sunny.", "reasoning_content": PUBLIC["hermes"]})
-
-
 @for_each("name", THOUGHTS)
 def test_thoughts_are_found_in_the_text(name: str) -> None:
     # An answer in tags is no thought.
@@ -97,7 +90,3 @@ def test_a_call_in_a_failed_generation_is_found() -> None:
     (found,) = findings(row)
     assert found.kind == "call_in_text"
     assert "failed_generation" in found.message
-
-
-def test_an_answer_of_characters_without_a_width_is_empty() -> None:
-    assert "empty_answer" in kinds({"content": "\u200b \ufeff\n\u2060"})

@@ -1,3 +1,5 @@
+"""Candidates, and their ranks by metric."""
+
 from __future__ import annotations
 
 from dataclasses import replace
@@ -5,9 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from trialbed.statistics import Estimate, Interval
-from trialbed_verify.ranking import METRICS, Gates, rank
+from trialbed_verify.ranking import METRICS, Gates, average_ranks, rank
+from trialbed_verify.tables import ranking_tables
 
 
 def standing(*candidates: Any, **gates: Any) -> dict[str, Any]:
@@ -42,40 +47,11 @@ def test_a_vendor_with_inverted_decisions_ranks_last_however_fast(candidate: Any
     assert last["irf"] is None
 
 
-def test_those_that_come_last_tie_there(candidate: Any) -> None:
-    found = standing(candidate("good"), candidate("b", f1=0.1), candidate("c", f1=0.4))
-    assert [(row["vendor"], row["rank"], row["tie"]) for row in found["behind"]] == [("b", 2, True), ("c", 2, True)]
-
-
-def test_who_is_not_ranked_changes_nobodys_score(candidate: Any) -> None:
-    alone = standing(candidate("a"), candidate("b", f1=0.9))
-    among = standing(
-        candidate("a"), candidate("b", f1=0.9), candidate("c", success_rate=0.5), candidate("d", f1=0.2, tps=999.0)
-    )
-    assert [row["irf_exact"] for row in among["ranked"]] == [row["irf_exact"] for row in alone["ranked"]]
-
-
-@pytest.mark.parametrize("metric", list(METRICS))
-def test_a_metric_that_is_asked_for_and_missing_is_no_rank(candidate: Any, metric: str) -> None:
-    vendors = [candidate("good"), candidate("gap", **{metric: None})]
-    (found,) = rank(vendors, metrics=tuple(METRICS)).as_json()["models"]
-    assert names(found["ranked"]) == ["good"]
-    assert found["not_ranked"][0]["reasons"] == [f"no figure for {METRICS[metric].label.removesuffix(', ms')}"]
-    of_quality = metric in ("success_rate", "f1", "schema_accuracy")
-    assert (names(standing(*vendors)["not_ranked"]) == ["gap"]) is of_quality
-
-
 def test_the_gates_can_be_set(candidate: Any) -> None:
     vendors = (candidate("a", success_rate=0.95), candidate("b", f1=0.7))
     assert names(standing(*vendors)["ranked"]) == ["a", "b"]
     assert names(standing(*vendors, min_success=0.99)["not_ranked"]) == ["a"]
     assert names(standing(*vendors, min_f1=0.75)["behind"]) == ["b"]
-
-
-def test_nobody_eligible_is_an_empty_ranking(candidate: Any) -> None:
-    found = standing(candidate("a", success_rate=0.1), candidate("b", f1=None))
-    assert found["ranked"] == []
-    assert names(found["not_ranked"]) == ["a", "b"]
 
 
 @pytest.mark.parametrize(
@@ -89,18 +65,53 @@ def test_better_than_chance_has_to_be_shown(candidate: Any, value: float, low: f
     assert [names(standing(one)["behind"]) for one in (measured, *exempt)] == [["acme"] * fails, [], []]
 
 
-def test_equal_vendors_tie(candidate: Any) -> None:
-    found = standing(candidate("a"), candidate("b"), candidate("c", tps=1.0))
-    assert [(row["vendor"], row["rank"], row["tie"]) for row in found["ranked"]] == [
-        ("a", 1, True),
-        ("b", 1, True),
-        ("c", 3, False),
+VALUES = st.lists(st.sampled_from([0.0, 0.5, 1.0, 2.0]), min_size=1, max_size=12)
+
+
+@given(VALUES, st.booleans())
+def test_average_ranks_are_those_of_sorting(values: list[float], more_is_better: bool) -> None:
+    ordered = sorted(values, reverse=more_is_better)
+    expected = [
+        sum(place for place, other in enumerate(ordered, 1) if other == value) / ordered.count(value)
+        for value in values
     ]
+    assert average_ranks(np.array(values), more_is_better=more_is_better).tolist() == expected
+    assert sum(expected) == len(values) * (len(values) + 1) / 2
 
 
-def test_a_table_has_no_intervals_and_says_so(candidate: Any) -> None:
-    document = rank([candidate("a"), candidate("b")]).as_json()
-    assert document["resamples"] is None
-    assert "need result files" in document["notes"][0]
-    assert document["models"][0]["ranked"][0]["rank_low"] is None
-    assert document["models"][0]["ranked"][0]["tied_with"] is None
+def test_less_is_better_for_times_and_tokens(candidate: Any) -> None:
+    for metric in ("ttft_ms", "avg_token"):
+        good, bad = rank([candidate("bad", **{metric: 2000.0}), candidate("good")]).models["m"].ranked
+        assert (good.vendor, good.ranks[metric], bad.ranks[metric]) == ("good", 1, 2)
+
+
+UNSTREAMED = {"tps": None, "ttft_ms": None}
+
+
+def test_times_that_a_vendor_lacks_do_not_count(candidate: Any) -> None:
+    vendors = [
+        candidate("a", **UNSTREAMED),
+        candidate("b", f1=0.9, **UNSTREAMED),
+        candidate("dead", success_rate=0.0, f1=None, schema_accuracy=None, avg_token=None),
+        candidate("inverted", f1=0.1, avg_token=None),
+    ]
+    ranking = rank(vendors)
+    found = ranking.as_json()
+    assert found["metrics"] == ["success_rate", "f1", "schema_accuracy", "avg_token"]
+    (standing,) = found["models"]
+    assert [names(standing[key]) for key in ("ranked", "behind", "not_ranked")] == [
+        ["b", "a"],
+        [],
+        ["dead", "inverted"],
+    ]
+    assert "Not ranked by tokens/s; missing for a (m), b (m)" in found["notes"]
+    assert any("TTFT" in note and "--stream" in note for note in found["notes"])
+    title = ranking_tables(ranking)[0].title
+    assert title == "m: ranked over 4 of six metrics"
+
+
+def test_chosen_metrics_alone_count(candidate: Any) -> None:
+    fast, exact = candidate("fast", tps=99.0, f1=0.7), candidate("exact")
+    assert names(rank([fast, exact], metrics=("tps",)).as_json()["models"][0]["ranked"]) == ["fast", "exact"]
+    assert names(rank([fast, exact], metrics=("f1",)).as_json()["models"][0]["ranked"]) == ["exact", "fast"]
+    assert rank([fast, exact]).as_json()["metrics"] == list(METRICS)

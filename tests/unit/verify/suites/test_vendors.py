@@ -7,17 +7,7 @@ from typing import Any
 
 import pytest
 
-from trialbed_verify.suites import SUITES
-
 SendSuite = Callable[..., Awaitable[dict[str, Any]]]
-
-
-async def test_a_vendor_that_answers_rightly_is_right_in_every_case(send_suite: SendSuite) -> None:
-    """The other suites are asked beside their variants: see ``test_fresh.py``."""
-    found = await send_suite("long-context")
-    assert found["misses"] == {}
-    assert found["score"]["value"] == 1
-    assert (found["rows"], found["scored"], found["cases"]) == (SUITES["long-context"].size,) * 3
 
 
 @pytest.mark.parametrize(
@@ -45,45 +35,6 @@ async def test_a_vendor_that_answers_wrongly_is_wrong_where_it_is(
     assert found["misses"] == missed
     assert found["score"]["value"] == pytest.approx(share)
     assert all(found["examples"][name] for name in missed)
-
-
-async def test_lossy_arguments_are_seen(send_suite: SendSuite) -> None:
-    found = await send_suite("schema-torture", "lossy_arguments")
-    assert found["misses"]["arguments"] > 40
-    assert set(found["misses"]) == {"arguments"}
-
-
-async def test_a_limit_that_is_ignored_is_seen(send_suite: SendSuite) -> None:
-    found = await send_suite("constraints", {"fault": "ignores", "parameter": "max_tokens"})
-    assert set(found["misses"]) == {"most_tokens"}
-    assert found["by"]["max_tokens"]["16"]["value"] < 1
-    assert found["by"]["max_tokens"]["1000"]["value"] == 1
-
-
-async def test_settings_that_were_changed_on_the_way_accuse_no_vendor(send_suite: SendSuite) -> None:
-    found = await send_suite("parameters", temperature=0.6)
-    assert found["parameters"]["temperature"] == {
-        "finding": "unknown",
-        "equal_pairs": {"temperature 0": None, "temperature 1.5": None},
-        "refused": 0,
-        "changed": 24,
-    }
-    found = await send_suite("constraints", {"fault": "ignores", "parameter": "max_tokens"}, max_tokens=5000)
-    assert found["misses"] == {}
-
-
-async def test_a_vendor_that_refuses_everything_is_no_good_either(
-    send_suite: SendSuite, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("trialbed_verify.verification.sending.PROBE_DELAY", 0.001)
-    found = await send_suite("refusals", {"fault": "status", "status": 400})
-    assert found["misses"] == {"refused": 5}
-
-
-async def test_a_parameter_that_was_put_right_on_the_way_need_not_be_refused(send_suite: SendSuite) -> None:
-    found = await send_suite("refusals", {"fault": "ignores", "parameter": "temperature"}, temperature=0.5)
-    assert found["misses"] == {}
-    assert found["scored"] == SUITES["refusals"].size - 3
 
 
 async def test_depth_is_what_the_summary_is_broken_down_by(send_suite: SendSuite) -> None:

@@ -1,3 +1,5 @@
+"""Configuration files, and the drivers of vendors."""
+
 from __future__ import annotations
 
 import re
@@ -6,10 +8,19 @@ from pathlib import Path
 
 import pytest
 from support.cases import for_each
-from support.verification import configured
+from support.distributions import FakeDistribution
+from support.verification import configured, verify, written_set
+from support.wire import BODY, reply, saying
 
-from trialbed.errors import DataError, TrialbedError, UsageError
-from trialbed_verify.verification import RequestSettings, VerifyOptions
+from trialbed.errors import DataError, DriverError, UsageError
+from trialbed_verify.verification import (
+    RequestSettings,
+    Target,
+    VerifyOptions,
+    doubtful_models,
+    endpoint_target,
+    unified_models,
+)
 
 WHOLE = """
 minimax-m2.5:
@@ -145,6 +156,97 @@ def test_a_secret_header_in_a_file_that_git_would_commit_is_refused(tmp_path: Pa
     assert "tok-0123456789" not in str(caught.value)
 
 
-def test_a_vendor_that_nobody_knows_needs_a_url(tmp_path: Path) -> None:
-    with pytest.raises(TrialbedError, match="the address of nowhere is not known"):
-        configured(tmp_path, "m:\n  vendors:\n    - name: nowhere\n", nowhere="k")
+def endpoint(folder: Path, url: str = "http://127.0.0.1:8000/v1/", key: str = " k ", model: str = "m") -> Target:
+    files = folder / "r.jsonl", folder / "s.json"
+    return endpoint_target(url, key, RequestSettings(model=model), None, *files)
+
+
+def kimi(folder: Path, vendors: str, **keys: str) -> list[Target]:
+    return configured(folder, f"kimi-k2:\n  vendors:\n{vendors}", **keys)
+
+
+@pytest.mark.parametrize(("said", "sent"), [({}, True), ({"stream": None}, True), ({"stream": False}, False)])
+def test_vendors_that_will_be_ranked_are_asked_for_streams_unless_a_line_says_no(
+    said: dict[str, bool], sent: bool, tmp_path: Path
+) -> None:
+    line = {"messages": [], **said}
+    (vendor,) = kimi(tmp_path, "    - {name: acme, url: 'http://127.0.0.1/v1', api_key: k}\n")
+    (told,) = kimi(tmp_path, "    - {name: acme, url: 'http://127.0.0.1/v1', api_key: k, stream: false}\n")
+    assert vendor.prepare(line).request["stream"] is sent
+    assert told.prepare(line).request["stream"] is False
+    assert endpoint(tmp_path).prepare(line).request.get("stream") == said.get("stream")
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (
+            "def __init__(self, **given):\n        raise RuntimeError('no region')",
+            "failed for kimi-k2: RuntimeError: no reg",
+        ),
+        ("def model_id(self, model):\n        return {}[model]", "failed for kimi-k2: KeyError: 'kimi-k2'"),
+        ("def model_id(self, model):\n        return 5", "does not map kimi-k2 to a string"),
+    ],
+)
+def test_a_driver_that_fails_is_named_with_its_line(
+    body: str, message: str, fake_distribution: FakeDistribution, tmp_path: Path
+) -> None:
+    head = "from trialbed import Vendor\nclass Acme(Vendor):\n    contract = '1'\n    base_url = 'https://a/v1'\n"
+    driver = f"{head}    {body}\n"
+    fake_distribution(
+        "acme", entry_points={"trialbed.vendors": {"acme": "acme_odd:Acme"}}, modules={"acme_odd": driver}
+    )
+    with pytest.raises(DriverError, match=r"config\.yaml, line 3: the driver of acme") as caught:
+        kimi(tmp_path, "    - {name: acme}", acme="key-of-acme")
+    assert message in str(caught.value)
+
+
+def test_a_secret_is_in_no_configuration(tmp_path: Path) -> None:
+    (target,) = kimi(tmp_path, "    - {name: other, url: 'http://h/v1'}\n", other="sk-secret-123")
+    assert "sk-secret-123" not in repr(target.configuration())
+    other = kimi(tmp_path, "    - {name: other, url: 'http://h/v1'}\n", other="sk-another-123")[0]
+    assert target.digest() == other.digest()
+
+
+@pytest.mark.parametrize("url", ["http://u:p@h/v1", "h/v1"])
+def test_a_wrong_url_is_named_with_its_line(url: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"config\.yaml, line 3: the url of other: "):
+        kimi(tmp_path, f"    - {{name: other, url: '{url}'}}\n", other="k")
+
+
+async def test_a_vendor_that_wants_a_header_of_its_own_needs_no_other_key(tmp_path: Path) -> None:
+    async with saying(reply(f"Content-Length: {len(BODY)}")) as server:
+        # In a folder outside of git, a file may hold keys.
+        entry = f"    - {{name: acme, url: '{server.url}', headers: {{X-Api-Token: Token sk-acme-0123}}}}\n"
+        (target,) = kimi(tmp_path, entry)
+        await verify(written_set(tmp_path / "set.jsonl", 1), target, retries=0)
+    (request,) = server.requests
+    assert "X-Api-Token: Token sk-acme-0123" in request
+    assert "authorization" not in request.lower()
+    assert {"Token sk-acme-0123", "sk-acme-0123"} <= set(target.secrets)
+    with pytest.raises(UsageError, match="no key found for acme"):
+        kimi(tmp_path, entry.replace("X-Api-Token", "X-Region"))
+
+
+def doubts(folder: Path, model: str, vendor: str, model_id: str = "") -> list[str]:
+    pytest.importorskip("trialbed_vendors")
+    given = f", model_id: {model_id}" if model_id else ""
+    text = f"{model}:\n  vendors:\n    - {{name: {vendor}{given}}}\n"
+    return list(doubtful_models(configured(folder, text, **{vendor: "k" * 9})))
+
+
+def test_the_names_of_all_vendors_are_listed() -> None:
+    pytest.importorskip("trialbed_vendors")
+    models = unified_models()
+    assert {"gemini-2.5-flash", "claude-sonnet-4.5", "deepseek-v3.2", "glm-4.7", "minimax-m2.5", "kimi-k2.5"} <= set(
+        models
+    )
+    assert models["kimi-k2.5"]["siliconflow"] == "moonshotai/Kimi-K2.5"
+
+
+def test_a_name_that_a_vendor_would_not_understand_is_doubtful(tmp_path: Path) -> None:
+    (doubt,) = doubts(tmp_path, "kimi-k2-5", "siliconflow")
+    assert "has no name for 'kimi-k2-5'" in doubt
+    assert "did you mean 'kimi-k2.5' (--list-models)?" in doubt
+    (doubt,) = doubts(tmp_path, "some-other-model", "siliconflow")
+    assert "did you mean" not in doubt

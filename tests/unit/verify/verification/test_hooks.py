@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
-from support.verification import rows, store_in, target, verify, written_set
+from support.verification import rows, target, verify, written_set
 from support.wire import BODY, reply, saying
 
 from trialbed import hookimpl, plugins
-from trialbed.cli import cli
 from trialbed.plugins import empty_manager
 from trialbed.records import Run, TrialResult
 from trialbed.report import Report
@@ -67,23 +64,3 @@ async def test_plugins_hear_of_a_verification_and_of_its_trials(witness: Witness
     assert {result.status for _, result in witness.trials} == {"answered"}
     (endpoint,) = ended.endpoints
     assert (ended.status, endpoint.success_rate, stored, written) == ("finished", 1.0, CASES, CASES)
-
-
-async def test_they_hear_of_failures_and_of_the_end_of_a_session(witness: Witness, tmp_path: Path) -> None:
-    await verified(tmp_path, reply("Content-Length: 2", body=b"{}"))
-    assert {result.status for _, result in witness.trials} == {"failed"}
-    assert [run.endpoints[0].success_rate for run, _, _ in witness.ended] == [0.0]
-
-
-@pytest.mark.parametrize(("body", "rate"), [(BODY, "1.00"), (b"{}", "0.00")], ids=["answers", "none"])
-async def test_the_list_of_runs_shows_the_share_of_answers(
-    body: bytes, rate: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    await verified(tmp_path, reply(f"Content-Length: {len(body)}", body=body))
-    monkeypatch.setenv("COLUMNS", "120")
-    shown = CliRunner().invoke(cli, ["runs", "--store", str(store_in(tmp_path))]).output
-    assert f"{rate} answered" in shown
-    assert "answered: of a verification" in shown
-    document = CliRunner().invoke(cli, ["runs", "--json", "--store", str(store_in(tmp_path))]).output
-    (row,) = json.loads(document)
-    assert list(row["success_rate"].values()) == [float(rate)]

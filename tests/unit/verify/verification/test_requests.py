@@ -1,3 +1,5 @@
+"""Cases of a test set, and the requests that are made of them."""
+
 from __future__ import annotations
 
 import hashlib
@@ -8,9 +10,48 @@ from typing import Any
 import pytest
 from support.cases import for_each
 
-from trialbed.errors import UsageError
-from trialbed_verify.verification import RequestSettings, endpoint_target, load_adapter
+from trialbed_verify.verification import RequestSettings, TestSet, endpoint_target
 from trialbed_verify.verification.targets import PreparedRequest
+
+
+def written(path: Path, *lines: object) -> Path:
+    path.write_text("".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines))
+    return path
+
+
+def test_a_case_is_known_by_its_line_and_its_content(tmp_path: Path) -> None:
+    first, second = {"messages": [], "a": 1}, {"a": 1, "messages": []}
+    with TestSet(written(tmp_path / "s.jsonl", first, "", second, {"messages": [1]}, "  ", first)) as cases:
+        found = list(cases)
+    assert [case.index for case in found] == [1, 3, 4, 6]
+    assert [case.body for case in found] == [first, second, {"messages": [1]}, first]
+    digest = found[0].identity
+    assert [case.identity for case in found] == [digest, f"{digest}#2", found[2].identity, f"{digest}#3"]
+    assert len(digest) == 64
+
+
+def test_lines_that_are_no_requests_are_named_and_are_no_cases(tmp_path: Path) -> None:
+    odd = {"foo": 1}, {"messages": "hi"}, {"messages": [], "tools": "no"}
+    cases = TestSet(written(tmp_path / "s.jsonl", {"messages": []}, "{oops", "[1]", {"messages": [2]}, *odd))
+    assert len(cases) == 2
+    assert [(line, reason.partition(":")[0]) for line, reason in cases.bad_lines] == [
+        (2, "not JSON"),
+        (3, "not a JSON object"),
+        (5, "not a request"),
+        (6, "messages is not a list"),
+        (7, "tools is not a list"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "odd", ["1e16", "0.00001", "1e400", "-0.0", "1180591620717411303424", '"\\ud800"', '"é\u2028"', "0.1"]
+)
+def test_an_identity_is_that_of_canonical_json(odd: str, tmp_path: Path) -> None:
+    with TestSet(written(tmp_path / "s.jsonl", f'{{"z": {odd}, "messages": [], "a": 7.0}}')) as cases:
+        (case,) = cases
+    text = json.dumps(case.body, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    assert case.identity == hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
 
 LINE = {"messages": [{"role": "user", "content": "hé"}], "tools": [{"type": "function"}], "temperature": 0.3}
 
@@ -23,11 +64,6 @@ def prepared(line: dict[str, Any] = LINE, model_type: str | None = None, **setti
 def test_a_line_is_sent_as_it_is_but_for_the_model() -> None:
     assert prepared().request == {**LINE, "model": "m"}
     assert "model" not in LINE
-
-
-def test_settings_replace_the_lines_own() -> None:
-    request = prepared(temperature=0.0, max_tokens=9).request
-    assert (request["temperature"], request["max_tokens"]) == (0.0, 9)
 
 
 @for_each(
@@ -50,25 +86,6 @@ def test_the_extra_body_wins_and_is_no_part_of_the_request() -> None:
     assert made.sent == {**made.request, "temperature": 1.0, "provider": {"only": ["x"]}}
 
 
-def test_the_tools_on_offer_are_those_that_are_sent() -> None:
-    own = {"type": "function", "function": {"name": "own"}}
-    assert prepared(extra_body={"tools": [own]}).tools == [own]
-    assert prepared({"messages": [], "functions": [own["function"]]}).tools == [own]
-    assert prepared().tools == LINE["tools"]
-
-
-def test_a_stream_asked_for_by_the_extra_body_is_read_as_one() -> None:
-    made = prepared(extra_body={"stream": True})
-    assert made.stream
-    assert made.sent["stream_options"] == {"include_usage": True}
-
-
-def test_the_hash_is_that_of_the_k2_style_tools() -> None:
-    text = json.dumps({**LINE, "model": "m"}, sort_keys=True, ensure_ascii=False)
-    assert prepared().digest == hashlib.md5(text.encode()).hexdigest()
-    assert prepared(extra_body={"a": 1}).digest == prepared().digest
-
-
 @for_each("model", ["kimi-k2", "Moonshot-v1", "moonshotai/Kimi-K2"])
 def test_kimi_models_get_their_roles_and_blank_reasoning(model: str) -> None:
     call = {"role": "assistant", "tool_calls": [{"id": "1"}]}
@@ -80,30 +97,6 @@ def test_kimi_models_get_their_roles_and_blank_reasoning(model: str) -> None:
         {**call, "reasoning_content": "hm"},
     ]
     assert line["messages"][0]["role"] == "_input"
-
-
-def test_other_models_keep_their_roles_unless_told() -> None:
-    line = {"messages": [{"role": "_input", "content": "x"}]}
-    assert prepared(line).request["messages"][0]["role"] == "_input"
-    assert prepared(line, model_type="kimi").request["messages"][0]["role"] == "system"
-
-
-def test_a_generic_model_has_no_raw_completions() -> None:
-    with pytest.raises(UsageError, match="raw completions"):
-        prepared(tokenizer="some/tokenizer")
-
-
-def test_the_calls_of_a_raw_completion_are_found_in_its_text() -> None:
-    _, adapter = load_adapter("kimi", "")
-    call = "<|tool_call_begin|>functions.get-weather:0<|tool_call_argument_begin|>{}<|tool_call_end|>"
-    text = f"Sure.<|tool_calls_section_begin|>{call}{call.replace(':0', ':1')}<|tool_calls_section_end|>"
-    rest, calls = adapter.calls_of(text)
-    assert rest == "Sure."
-    assert [(made["id"], made["function"]["name"]) for made in calls] == [
-        ("functions.get-weather:0", "get-weather"),
-        ("functions.get-weather:1", "get-weather"),
-    ]
-    assert adapter.calls_of("<|tool_calls_section_begin|>" + call) == ("<|tool_calls_section_begin|>" + call, [])
 
 
 ODD_VALUES = (1e16, 1e-5, 1e400, -0.0, 2**70, "\ud800", "é\u2028\x7f", None, {"b": [1.5, 0.1], "a": {}})

@@ -1,11 +1,93 @@
+"""Suites, their expectations and their scores."""
+
 from __future__ import annotations
 
+import hashlib
 import json
+from pathlib import Path
 from typing import Any
 
+import pytest
 from support.cases import for_each
 
-from trialbed_verify.suites import EXPECTATIONS, misses, score, suite_fault
+from trialbed.errors import UsageError
+from trialbed_verify.suites import (
+    EXPECTATIONS,
+    SUITES,
+    misses,
+    score,
+    suite,
+    suite_fault,
+    suite_row,
+    summarize_suites,
+    write_test_set,
+)
+
+DIGESTS = {
+    "triggering": "077bc988a0b36e8f",
+    "constraints": "87bb89602fa02301",
+    "refusals": "493fb4c7914b2385",
+    "leaks": "e5a33436eabf1660",
+    "schema-torture": "42f5c98df0554959",
+    "multi-turn": "3cba4325b3013edd",
+    "long-context": "006fc360bc878fb5",
+    "parameters": "70704d4893421d3d",
+}
+"""The beginnings of the SHA-256 of the test sets: results of another test set are not compared."""
+
+
+@for_each("name", list(SUITES))
+def test_a_suite_is_always_the_same_and_names_its_cases(name: str) -> None:
+    first, again = list(SUITES[name].cases()), list(SUITES[name].cases())
+    assert json.dumps(first) == json.dumps(again)
+    assert len({line["suite"]["case"] for line in first}) == len(first) == SUITES[name].size
+    for line in first:
+        assert line["suite"]["name"] == name
+        assert set(line["suite"]["expect"]) <= set(EXPECTATIONS)
+        if "refusal" in line["suite"]["expect"]:
+            continue
+        tools = [tool["function"]["name"] for tool in line.get("tools", ())]
+        assert len(set(tools)) == len(tools) <= 128
+        for call in line["suite"]["answer"].get("calls", ()):
+            assert call["name"] in tools
+
+
+def test_a_suite_has_the_same_bytes_on_every_machine_until_it_is_changed_on_purpose(tmp_path: Path) -> None:
+    found = {}
+    for name in SUITES:
+        write_test_set([name], tmp_path / name)
+        found[name] = hashlib.sha256((tmp_path / name).read_bytes()).hexdigest()[:16]
+    assert found == DIGESTS
+
+
+def test_an_unknown_suite_is_named_with_the_nearest() -> None:
+    with pytest.raises(UsageError, match=r"there is no suite 'leak'; did you mean 'leaks'"):
+        suite("leak")
+
+
+def answered(suite: Any, **more: Any) -> dict[str, Any]:
+    response = {"choices": [{"index": 0, "message": {"content": "text"}}]}
+    return {"suite": suite, "status": "success", "outcome": "stop", "response": response, **more}
+
+
+def about(case: str, *, calls: bool, **more: Any) -> dict[str, Any]:
+    return {"name": "own", "case": case, "expect": {"calls": calls}, **more}
+
+
+def summaries(*rows: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return summarize_suites(found for row in rows if (found := suite_row(row)))
+
+
+def test_trials_of_a_case_are_one_observation() -> None:
+    trials = [answered(about("right", calls=False), trial=trial) for trial in range(10)]
+    found = summaries(*trials, answered(about("wrong", calls=True)))["own"]
+    assert (found["rows"], found["cases"], found["score"]["value"], found["score"]["n"]) == (11, 2, 0.5, 2)
+
+
+def test_the_first_examples_are_those_of_the_test_set_whatever_the_order_of_arrival() -> None:
+    found = summaries(*(answered(about(str(line), calls=True), data_index=line) for line in (9, 2, 7, 1, 3)))
+    assert [one["line"] for one in found["own"]["examples"]["calls"]] == [1, 2, 3]
+
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
 
@@ -94,27 +176,6 @@ def test_a_refusal_is_wrong_and_an_absence_is_nothing(outcome: str, kind: str, f
     assert score(row({"answered": True}) | failed) == found
 
 
-@for_each("suite", [None, "x", [], {}, {"name": "x"}, {"name": "x", "expect": []}])
-def test_a_row_of_no_suite_has_no_score(suite: Any) -> None:
-    assert score(row({}) | {"suite": suite}) is None
-    assert score({}) is None
-
-
-def test_a_text_in_typed_parts_is_a_text() -> None:
-    parts = [{"type": "text", "text": '{"a"'}, {"type": "text", "text": ": 1}"}]
-    message = {"role": "assistant", "content": parts}
-    expect = {"answered": True, "json": True, "without": ["never"]}
-    assert misses(row(expect, choice={"message": message})) == []
-    assert misses(row({"without": ['"a": 1']}, choice={"message": message})) == ["without"]
-
-
-@for_each("response", [None, "x", [], {}, {"choices": None}, {"choices": [None]}, {"choices": [{"message": 1}]}])
-def test_odd_answers_are_wrong_and_break_nothing(response: Any) -> None:
-    expect = {"calls": True, "choices": 1, "logprobs": 1, "clean": True, "json": True, "answered": True}
-    assert set(expect) <= set(EXPECTATIONS)
-    assert score(row(expect) | {"response": response}) == 0.0
-
-
 @for_each(
     ("about", "said"),
     [
@@ -129,11 +190,6 @@ def test_a_suite_that_cannot_be_scored_is_named(about: Any, said: str) -> None:
     assert said in str(suite_fault(about))
 
 
-def test_a_suite_that_can_be_scored_has_no_fault() -> None:
-    assert suite_fault({"name": "own", "expect": {"calls": True, "most_calls": 1}}) is None
-    assert suite_fault({"answer": {"text": "x"}}) is None
-
-
 def test_a_request_that_must_be_refused_is_right_if_it_is() -> None:
     refused = {"status": "failed", "problem": {"kind": "http_400"}}
     assert misses({**row({"refusal": True}), **refused}) == []
@@ -141,8 +197,3 @@ def test_a_request_that_must_be_refused_is_right_if_it_is() -> None:
     assert misses(row({"refusal": True}, text="Here you are.")) == ["refusal"]
     assert misses({**row({"refusal": True}), "status": "failed", "problem": {"kind": "http_503"}}) is None
     assert misses({**row({"refusal": True}), "status": "failed", "problem": {"kind": "http_500"}}) == ["refusal"]
-
-
-def test_a_stop_sequence_in_the_text_is_a_miss() -> None:
-    assert misses(row({"without": ["halt"]}, text="halt and go")) == ["without"]
-    assert misses(row({"without": ["halt"]}, text="go")) == []
