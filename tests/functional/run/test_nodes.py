@@ -106,7 +106,7 @@ def test_a_run_goes_on_with_what_it_began_with_alone(tmp_path: Path) -> None:
     report, _ = run(tmp_path, NodesExecutor(on_begin=begin))
     other, more = NodesExecutor(), NodesExecutor()
     other.changed = {"packages": ("pydantic==0.0.1",)}
-    with pytest.raises(DriverError, match=r"reference: packages pydantic==.* and pydantic==0\.0\.1; make it the same"):
+    with pytest.raises(DriverError, match=r"reference: packages pydantic==.* and pydantic==0\.0\.1; restore it"):
         run(tmp_path, other)
     more.changed = {"packages": ("of-these-nodes-alone==1",), "sandbox": ("seccomp",)}
     again, _ = run(tmp_path, more)
