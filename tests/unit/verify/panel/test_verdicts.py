@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 from support.cases import for_each
 
@@ -26,6 +27,15 @@ def baseline(flips: float, cases: int, random: np.random.Generator) -> Shares:
 def greedy(shares: Shares, random: np.random.Generator) -> Shares:
     """The likelier decision, always."""
     return np.where(shares == 0.5, random.random(len(shares)) < 0.5, shares).astype(np.float64)
+
+
+def leaning(shares: Shares, random: np.random.Generator) -> Shares:
+    """As far off as the margin of the distance, where the baseline tosses a coin; both agree as often as before."""
+    unsettled = shares == 0.5
+    return np.where(unsettled, 0.5 + (DISTANCE_MARGIN / unsettled.mean()) ** 0.5, shares)
+
+
+DISTANCE_MARGIN = 0.01
 
 
 def compared(
@@ -54,3 +64,22 @@ def test_a_faithful_vendor_is_equivalent(flips: float) -> None:
 
 def test_a_greedy_vendor_is_different() -> None:
     assert findings(0.1, greedy).count("different") >= 0.95 * RUNS
+
+
+def test_a_vendor_as_far_off_as_the_margin_of_the_distance_is_hardly_called_equivalent() -> None:
+    assert findings(0.2, leaning).count("equivalent") <= 0.05 * RUNS + 4
+
+
+def test_intervals_cover_the_truth() -> None:
+    found = [compared(0.2, 600, seed, deals=1) for seed in range(200)]
+    covered = [one.distance.low <= 0 <= one.distance.high for one in found if one.distance is not None]
+    assert 0.87 <= np.mean(covered) <= 0.95
+
+
+@for_each("cases", [1, 5, 120])
+def test_where_no_case_differs_the_interval_allows_for_those_that_were_not_seen(cases: int) -> None:
+    sides = np.repeat(np.arange(cases), 2), np.tile([False, True], cases)
+    found = compare_values(SCHEMA, (np.zeros((2 * cases, 1)), *sides), cases, 1, 0).excess
+    assert found is not None
+    assert found.value == 0.0
+    assert found.high == -found.low == pytest.approx(min(1.0, 2.706 / cases), rel=0.01)
