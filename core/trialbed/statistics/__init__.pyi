@@ -1,12 +1,7 @@
-from ._intervals import LARGE as LARGE
 from ._intervals import LEVEL as LEVEL
-from ._intervals import RESAMPLES as RESAMPLES
-from ._intervals import CaseBootstrap as CaseBootstrap
-from ._intervals import Estimate as Estimate
 from ._intervals import Interval as Interval
 from ._intervals import clustered_interval as clustered_interval
 from ._intervals import count_values as count_values
-from ._intervals import mean_estimate as mean_estimate
 from ._intervals import paired_interval as paired_interval
 from ._intervals import paired_intervals as paired_intervals
 from ._intervals import pass_at_k as pass_at_k
@@ -23,3 +18,8 @@ from ._paired import mcnemar as mcnemar
 from ._paired import paired_p_values as paired_p_values
 from ._paired import paired_test as paired_test
 from ._paired import paired_verdict as paired_verdict
+from ._resampling import LARGE as LARGE
+from ._resampling import RESAMPLES as RESAMPLES
+from ._resampling import CaseBootstrap as CaseBootstrap
+from ._resampling import Estimate as Estimate
+from ._resampling import mean_estimate as mean_estimate

@@ -10,7 +10,8 @@ from functools import lru_cache
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
-from trialbed.statistics._intervals import LARGE, Interval, count_values, paired_intervals
+from trialbed.statistics._intervals import Interval, count_values, paired_intervals
+from trialbed.statistics._resampling import LARGE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -19,13 +19,13 @@ from ._plots import BarSpan as BarSpan
 from ._plots import IntervalPlot as IntervalPlot
 from ._plots import PlotPoint as PlotPoint
 from ._plots import Timeline as Timeline
-from ._table import Disclosure as Disclosure
-from ._table import Disclosures as Disclosures
-from ._table import Excerpt as Excerpt
-from ._table import Folded as Folded
 from ._table import Table as Table
 from ._table import TableRow as TableRow
 from ._terminal import print_tables as print_tables
+from ._text import Disclosure as Disclosure
+from ._text import Disclosures as Disclosures
+from ._text import Excerpt as Excerpt
+from ._text import Folded as Folded
 from ._text import TestCase as TestCase
 from ._text import TestOutcome as TestOutcome
 from ._text import TestSuite as TestSuite

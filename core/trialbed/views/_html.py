@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from trialbed.views._figures import UNKNOWN, compact, printable
 from trialbed.views._plots import BarPlot, IntervalPlot, Timeline, fit_label
-from trialbed.views._table import INTERVAL, Disclosures, Folded, Table
+from trialbed.views._table import INTERVAL, Table
+from trialbed.views._text import Disclosures, Folded
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -1,4 +1,4 @@
-"""What views are made of: tables, and unchanged texts that a page shows on request."""
+"""The table that every view is made of."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import zip_longest
-from typing import Any
 
-from trialbed.views._figures import UNKNOWN, printable
+from trialbed.views._figures import UNKNOWN
 
 NUMBER = re.compile(r"[\s\[(<~≥≤±+$-]*\d")
 """The beginning of a number, and of an interval of numbers."""
@@ -99,55 +98,3 @@ class Table:
     def lines(self) -> list[tuple[str, ...]]:
         """The texts of each row, the label first."""
         return [(row.label, *row.cells) for row in self.rows]
-
-
-@dataclass(frozen=True)
-class Excerpt:
-    """An unchanged text.
-
-    Attributes:
-        label: its name.
-    """
-
-    label: str
-    text: str
-
-    @property
-    def lines(self) -> str:
-        """The text with its line breaks, and without other characters that control a terminal."""
-        return "\n".join(map(printable, self.text.splitlines()))
-
-
-@dataclass(frozen=True)
-class Disclosure:
-    """Excerpts below a line that says what they show; a page unfolds them at a click."""
-
-    summary: str
-    excerpts: Sequence[Excerpt]
-
-
-@dataclass(frozen=True)
-class Disclosures:
-    """Disclosures one below the other.
-
-    Attributes:
-        title: may be empty.
-        notes: what readers must know.
-    """
-
-    title: str
-    entries: Sequence[Disclosure]
-    notes: Sequence[str] = ()
-
-
-@dataclass(frozen=True)
-class Folded:
-    """Parts of a page that few readers ask for, below a line that names them; a page unfolds them at a click.
-
-    Attributes:
-        title: names them.
-        parts: tables, plots and disclosures.
-    """
-
-    title: str
-    parts: Sequence[Any]

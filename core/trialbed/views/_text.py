@@ -1,4 +1,4 @@
-"""Tables as Markdown, records as CSV, and findings as JUnit's XML."""
+"""Unchanged texts that a page shows on request; tables as Markdown, records as CSV, and findings as JUnit's XML."""
 
 from __future__ import annotations
 
@@ -11,13 +11,65 @@ from typing import Any, Literal
 from xml.etree import ElementTree as Xml
 
 from trialbed.views._figures import printable, printable_lines
-from trialbed.views._table import Disclosures, Folded, Table
+from trialbed.views._table import Table
 
 FENCES = re.compile("`+")
 FORMULA = re.compile(r"[=@\t]|[+-](?![\d.]+$).")
 """The beginnings of formulas; a number with its sign is not a formula."""
 
 SPECIAL = re.compile(r"([\\`*_|]|\](?=[(\[]))")
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    """An unchanged text.
+
+    Attributes:
+        label: its name.
+    """
+
+    label: str
+    text: str
+
+    @property
+    def lines(self) -> str:
+        """The text with its line breaks, and without other characters that control a terminal."""
+        return "\n".join(map(printable, self.text.splitlines()))
+
+
+@dataclass(frozen=True)
+class Disclosure:
+    """Excerpts below a line that says what they show; a page unfolds them at a click."""
+
+    summary: str
+    excerpts: Sequence[Excerpt]
+
+
+@dataclass(frozen=True)
+class Disclosures:
+    """Disclosures one below the other.
+
+    Attributes:
+        title: may be empty.
+        notes: what readers must know.
+    """
+
+    title: str
+    entries: Sequence[Disclosure]
+    notes: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Folded:
+    """Parts of a page that few readers ask for, below a line that names them; a page unfolds them at a click.
+
+    Attributes:
+        title: names them.
+        parts: tables, plots and disclosures.
+    """
+
+    title: str
+    parts: Sequence[Any]
 
 
 def markdown(parts: Iterable[Table | Disclosures | Folded], *, level: int = 2) -> str:

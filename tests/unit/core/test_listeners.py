@@ -64,13 +64,28 @@ def context() -> ScoreContext:
     )
 
 
-async def test_a_broken_scorer_costs_its_own_score_only() -> None:
-    scores = {score.name: score for score in await listeners(bad=Broken(), good=Good()).score(context())}
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (ValueError("no such luck"), f'bad: ValueError: no such luck (File "{__file__}", line '),
+        *((wrong, f"must return a list of trialbed.Score, not {wrong!r:.80}") for wrong in ([{"name": "a"}], [None])),
+        (7, "bad: TypeError: "),
+    ],
+)
+async def test_a_scorer_that_fails_costs_its_own_score_only(given: Any, said: str) -> None:
+    class Bad:
+        @hookimpl
+        def score_trial(self, context: ScoreContext) -> Any:
+            if isinstance(given, Exception):
+                raise given
+            return given
+
+    scores = {score.name: score for score in await listeners(bad=Bad(), good=Good()).score(context())}
     assert scores["length"].value == 3.0
     failure = scores["bad:failed"].failure
     assert failure is not None
     assert failure.kind == "scorer"
-    assert failure.message.startswith(f'bad: ValueError: no such luck (File "{__file__}", line ')
+    assert said in failure.message
 
 
 @pytest.mark.parametrize("is_async", [False, True])
@@ -123,20 +138,6 @@ def test_a_broken_listener_is_named_in_the_log_and_the_others_still_hear(caplog:
         listeners(bad=Broken(), good=witness).notify("run_started", run="the run")
     assert witness.told == ["the run"]
     assert "'bad' failed in run_started" in caplog.text
-
-
-@pytest.mark.parametrize("given", [Score(name="alone", value=1.0), [{"name": "a", "value": 1}], [None], 7])
-async def test_what_is_no_list_of_scores_is_a_failure_of_its_plugin(given: Any) -> None:
-    class Wrong:
-        @hookimpl
-        def score_trial(self, context: ScoreContext) -> Any:
-            return given
-
-    scores = {score.name: score for score in await listeners(wrong=Wrong(), good=Good()).score(context())}
-    assert scores["length"].value == 3.0
-    failure = scores["wrong:failed"].failure
-    assert failure is not None
-    assert given == 7 or f"must return a list of trialbed.Score, not {given!r:.80}" in failure.message
 
 
 @pytest.mark.parametrize("given", [ValueError("no such luck"), [1, 2], {"set": {1, 2}}, {"object": object()}])

