@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from trialbed.records import ModelCall, Timing, Usage, WireLog
-from trialbed.wire.estimates import BYTES_PER_TOKEN
-from trialbed.wire.spans import Span, covered
+from trialbed.wire.estimates import BYTES_PER_TOKEN, Span, covered
 
 AT_LIMIT = "ended at the limit of requests (max_steps)"
 

@@ -23,25 +23,22 @@ from trialbed.settings import data_dir
 from trialbed.wire import RetryWaits
 from trialbed.wire.addresses import split_address
 from trialbed.wire.redaction import redaction_of
-from trialbed_server._access import UNTAGGED, SiteCheck, TokenCheck
 from trialbed_server._clock import Clock, SystemClock
-from trialbed_server._connections import BoundedProtocol
+from trialbed_server._http import UNTAGGED, BoundedProtocol, SiteCheck, TokenCheck
 from trialbed_server._metrics import Metrics
 from trialbed_server._options import ServerOptions
-from trialbed_server.cache import ResponseCache
 from trialbed_server.control import Control
 from trialbed_server.faults import PutIn
+from trialbed_server.gateway.circuit import Pace
 from trialbed_server.gateway.endpoints import Gateway
-from trialbed_server.gateway.pacing import Pace
 from trialbed_server.gateway.upstream import Upstream, Upstreams
 from trialbed_server.real import RealBackend
+from trialbed_server.response_store import ResponseCache
 from trialbed_server.simulators.registry import Simulators
 from trialbed_server.targets import TargetCatalog
 from trialbed_server.trials import TrialRefused, TrialRegistry
-from trialbed_server.virtual.acting import Callbacks
-from trialbed_server.virtual.endpoint import VirtualApi
-from trialbed_server.virtual.mcp import McpEndpoint
-from trialbed_server.virtual.resolver import Resolver
+from trialbed_server.virtual.endpoint import McpEndpoint, VirtualApi
+from trialbed_server.virtual.resolver import Callbacks, Resolver
 
 if TYPE_CHECKING:
     from trialbed.model_access import ModelAccess

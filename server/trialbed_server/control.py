@@ -38,7 +38,7 @@ from trialbed_server.trials import (
 if TYPE_CHECKING:
     from trialbed.model_access import ModelAccess
     from trialbed_plugins.recordings import ModelCache
-    from trialbed_server.virtual.acting import Callbacks
+    from trialbed_server.virtual.resolver import Callbacks
 
 TRIALS = "/control/trials"
 SPENDING = "/control/spending"

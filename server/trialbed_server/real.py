@@ -11,8 +11,8 @@ from typing import Any, Self
 from trialbed.wire import parse_json
 from trialbed.wire.circuit import CircuitBreaker, CircuitOpen
 from trialbed.wire.redaction import Redaction
-from trialbed_server._aiohttp import aiohttp, read_at_most
 from trialbed_server._clock import Clock
+from trialbed_server._http import aiohttp, read_at_most
 from trialbed_server._options import ServerOptions
 from trialbed_server.standard_names import StandardName
 

@@ -26,11 +26,6 @@ class StandardName(NamedTuple):
     api: str
 
 
-def parameter_name(name: str) -> str:
-    """Return a parameter's name as StableToolBench's clients spell it."""
-    return change_name(standardize(name))
-
-
 def standard_category(category: str) -> str:
     """Spaces, commas and slashes as ``_``; two of them as one, in one pass."""
     return category.translate(_SEPARATORS).replace("__", "_")
@@ -105,7 +100,7 @@ def standard_input(tool_input: Any) -> Any:
     """
     if not isinstance(tool_input, dict):
         return tool_input
-    renamed = {parameter_name(name): value for name, value in tool_input.items()}
+    renamed = {change_name(standardize(name)): value for name, value in tool_input.items()}
     return renamed if len(renamed) == len(tool_input) else tool_input
 
 

@@ -31,7 +31,7 @@ from trialbed.records import (
 from trialbed.texts import record_json, whole_text
 from trialbed.tracebacks import tool_failure
 from trialbed.wire import check_depth
-from trialbed.wire.spans import Span, covered
+from trialbed.wire.estimates import Span, covered
 from trialbed_server._clock import Clock
 from trialbed_server.faults import PutIn
 from trialbed_server.targets import TargetCatalog
@@ -280,16 +280,6 @@ class OpenTrial:
 
     def take_step(self) -> LimitName | None:
         """Count a request to the model, or return the limit of the trial that it would exceed."""
-        passed = self._passed_limit()
-        if passed is None:
-            self._steps += 1
-        return passed
-
-    def give_back_step(self) -> None:
-        """Uncount a request that the model's endpoint did not answer."""
-        self._steps -= 1
-
-    def _passed_limit(self) -> LimitName | None:
         limits, most = self.registration.limits, self.registration.max_trial_tokens
         if limits is not None and self._steps >= limits.max_steps:
             return "max_steps"
@@ -297,7 +287,12 @@ class OpenTrial:
             return "max_trial_tokens"
         if limits is not None and self._is_late(limits.timeout):
             return "timeout"
+        self._steps += 1
         return None
+
+    def give_back_step(self) -> None:
+        """Uncount a request that the model's endpoint did not answer."""
+        self._steps -= 1
 
     def _is_late(self, timeout: float) -> bool:
         """Return whether the trial's time is certainly up; it began with its first request at the latest."""

@@ -21,7 +21,7 @@ from trialbed_server.virtual.endpoint import ApiRecording
 if TYPE_CHECKING:
     from trialbed.model_access import ModelAccess
     from trialbed_server.trials import OpenTrial
-    from trialbed_server.virtual.acting import Callbacks
+    from trialbed_server.virtual.resolver import Callbacks
 
 LONGEST = 20_000
 """Characters of an answer that a user reads; it is the agent's, and may be of any length."""
@@ -394,12 +394,13 @@ async def _ask(access: ModelAccess, trial: OpenTrial, callbacks: Callbacks) -> R
 
 async def _ask_once(access: ModelAccess, trial: OpenTrial, tools: Sequence[Api]) -> Reply:
     user = cast("User", trial.registration.user)
-    said = [
-        "\n".join(
-            [f"You: {turn.text}", f"Assistant: {(turn.answer or '')[:LONGEST]}", *map(_past_call, turn.user_calls)]
+    said = []
+    for turn in trial.turns:
+        used = (
+            f"You used {call.api.api_name} {_as_text(call.arguments)}: {_result(call)[:LONGEST]}"
+            for call in turn.user_calls
         )
-        for turn in trial.turns
-    ]
+        said.append("\n".join([f"You: {turn.text}", f"Assistant: {(turn.answer or '')[:LONGEST]}", *used]))
     reactions = [
         f"After the assistant's answer number {cue}, say: {text}" if cue.isdecimal() else f"On {cue!r}, say: {text}"
         for cue, text in user.says.items()
@@ -420,10 +421,6 @@ async def _ask_once(access: ModelAccess, trial: OpenTrial, tools: Sequence[Api])
 
 def _describe(tool: Api) -> dict[str, Json]:
     return {"name": tool.api_name, "description": tool.description, "parameters": tool.parameters_schema()}
-
-
-def _past_call(call: ApiCall) -> str:
-    return f"You used {call.api.api_name} {_as_text(call.arguments)}: {_result(call)[:LONGEST]}"
 
 
 def _read_reply(tools: Sequence[Api], reply: str) -> Reply:

@@ -1,29 +1,318 @@
-"""Compares two values of an argument by a rule."""
+"""Compares two values of an argument by a rule; expected values may be matchers, which accept more than one."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time
-from functools import partial
-from typing import Any, cast
+from functools import lru_cache, partial
+from types import NoneType
+from typing import TYPE_CHECKING, Any, cast
 
+from trialbed.errors import UsageError
+from trialbed.suggestions import closest, did_you_mean
 from trialbed.texts import normalize
-from trialbed.tool_calls._matchers import matcher_of
-from trialbed.tool_calls._rules import (
-    NO_SCHEMA,
-    Schema,
-    choose_rule,
-    is_number,
-    item_schema,
-    matches_whole,
-    parse_rule,
-    property_schema,
-    variant,
+
+if TYPE_CHECKING:
+    from trialbed.records import Json
+
+SECONDS = 0.5
+"""For one match. Some patterns take a time that is exponential in the length of the text."""
+
+
+@lru_cache(maxsize=256)
+def compile_pattern(pattern: str) -> Any:
+    """Return the pattern, ready to match.
+
+    Raises:
+        ValueError: it is not a regular expression.
+    """
+    # Python's own expressions have no time limit. This is imported late, because few rules are patterns.
+    import regex
+
+    try:
+        return regex.compile(pattern)
+    except regex.error as error:
+        raise ValueError(str(error)) from None
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def matches_whole(pattern: str, text: str) -> bool:
+    """Return whether the whole text matches the pattern.
+
+    Raises:
+        UsageError: the pattern is not a regular expression, or takes too long.
+    """
+    try:
+        return compile_pattern(pattern).fullmatch(text, timeout=SECONDS) is not None
+    except ValueError as error:
+        raise UsageError(f"{pattern!r:.200} is not a regular expression: {error}") from None
+    except TimeoutError:
+        raise UsageError(
+            f"the regular expression {pattern!r:.200} was stopped after {SECONDS:g} s on {text!r:.80}; simplify it"
+        ) from None
+
+
+RULES = {
+    "exact": "the same JSON value; 1 and 1.0 are the same, 1 and true are not, the order of keys does not matter",
+    "number": "equal numbers: whole ones exactly, others within a relative 1e-9, or `number:TOLERANCE`; as text too",
+    "text": "the same text, apart from case, white space and the Unicode form",
+    "date": "the same date or time, however it is written: a time without a zone is taken as UTC, a date next to a "
+    "time as its midnight in UTC; as `text` if either is not a date",
+    "list": "element by element, in order; points for the share that is right",
+    "set": "elements in any order; points for the share that both have",
+    "object": "key by key; points for the share that is right",
+    "regex": "the whole text matches the reference, or the PATTERN of `regex:PATTERN`",
+    "ignore": "any value, or none at all",
+}
+"""Every rule, and when values are right by it."""
+
+PARAMETRIC = ("number", "regex")
+"""Rules that take a parameter."""
+
+EXACT_FORMATS = frozenset(
+    {"uuid", "uri", "url", "uri-reference", "iri", "email", "idn-email", "hostname", "ipv4", "ipv6", "json-pointer"}
+    | {"regex", "byte", "binary", "password"}
 )
+DATE_FORMATS = frozenset({"date", "date-time", "time"})
+ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?")
+
+Schema = Mapping[str, Any]
+NO_SCHEMA: Schema = {}
+
+
+@lru_cache(maxsize=1024)
+def parse_rule(text: str) -> tuple[str, str | None]:
+    """Return the name and the parameter of a rule as users write it: ``text``, ``number:0.01``, ``regex:[A-Z]{3}``.
+
+    Raises:
+        UsageError: the rule does not exist, or its parameter is wrong.
+    """
+    name, colon, parameter = text.partition(":")
+    if name not in RULES:
+        hint = did_you_mean(closest(name, RULES))
+        raise UsageError(f"there is no rule {name!r} for arguments{hint} The rules are {', '.join(RULES)}")
+    if not colon:
+        return name, None
+    if name not in PARAMETRIC:
+        raise UsageError(f"the rule {name!r} takes no parameter: {text!r}")
+    try:
+        if name == "regex":
+            compile_pattern(parameter)
+        elif not 0 <= float(parameter) < math.inf:
+            raise ValueError("a tolerance is a number from 0 on")
+    except ValueError as error:
+        raise UsageError(f"the rule {text!r} has a wrong parameter: {error}") from None
+    return name, parameter
+
+
+def choose_rule(schema: Schema, wanted: Any) -> str:
+    """Return the rule for an argument's schema, or for the reference's value if the schema says nothing."""
+    if "const" in schema or "enum" in schema or "pattern" in schema:
+        return "exact"
+    form = schema.get("type")
+    if isinstance(form, (list, tuple)):
+        form = next((name for name in form if _is(wanted, name)), None)
+    if form == "string" or isinstance(wanted, str):
+        written = schema.get("format")
+        if written in EXACT_FORMATS:
+            return "exact"
+        if written in DATE_FORMATS or (isinstance(wanted, str) and ISO_DATE.fullmatch(wanted.strip())):
+            return "date"
+        # A number may be due, and the reference has it as text.
+        return "number" if schema.get("type") in ("number", "integer") else "text"
+    if form in ("number", "integer"):
+        return "number"
+    if form == "array" or isinstance(wanted, (list, tuple)):
+        return "set" if schema.get("uniqueItems") is True else "list"
+    if form == "object" or isinstance(wanted, Mapping):
+        return "object"
+    return "number" if is_number(wanted) and not isinstance(form, str) else "exact"
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value is a number of JSON."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def variant(schema: Schema, value: Any) -> Schema:
+    """Return the alternative in a schema for values of this type, or the schema itself if it has no alternatives."""
+    choices = schema.get("anyOf", schema.get("oneOf"))
+    for one in choices if isinstance(choices, (list, tuple)) else ():
+        form = one.get("type") if isinstance(one, Mapping) else None
+        if any(_is(value, name) for name in (form if isinstance(form, (list, tuple)) else [form])):
+            return cast("Schema", one)
+    return schema
+
+
+def property_schema(schema: Schema, name: str) -> Schema:
+    """Return the schema of a property; empty if it is not described."""
+    properties = schema.get("properties")
+    found = properties.get(name) if isinstance(properties, Mapping) else None
+    return found if isinstance(found, Mapping) else NO_SCHEMA
+
+
+def item_schema(schema: Schema) -> Schema:
+    """Return the schema of an array's elements; empty if it is not described."""
+    found = schema.get("items")
+    return found if isinstance(found, Mapping) else NO_SCHEMA
+
+
+TYPES = {"string": str, "integer": int, "number": int | float, "array": list | tuple, "object": dict, "null": NoneType}
+
+
+def _is(value: Any, form: object) -> bool:
+    if isinstance(value, bool):
+        return form == "boolean"
+    return isinstance(form, str) and form in TYPES and bool(isinstance(value, TYPES[form]))
+
+
+MATCHERS: Mapping[str, tuple[str, ...]] = {
+    "$any": ("example", "check", "accepted"),
+    "$about": ("within",),
+    "$one_of": (),
+    "$matches": ("example",),
+    "$unordered": (),
+    "$optional": (),
+}
+"""Key of a matcher -> its other keys."""
+
+
+class Accepted(list["Json"]):
+    """The values that a function in expected arguments accepts."""
+
+
+DROPPED = object()
+"""Stands for an argument that has no example."""
+
+
+def about(value: float, within: float) -> dict[str, Json]:
+    """Expect a number that differs from this one by no more than ``within``: ``call("pay", amount=about(12.5, 0.1))``.
+
+    Like all matchers, it can stand anywhere in the arguments of ``call``, and in files as JSON: ``{$about: 12.5,
+    within: 0.1}``.
+    """
+    return {"$about": value, "within": within}
+
+
+def any_value(example: Json = None) -> dict[str, Json]:
+    """Expect the argument, with any value; Python's ``any`` means the same. In files ``{$any: }``.
+
+    Args:
+        example: the value that scripted models send; None for any value that the tool's schema allows.
+    """
+    return {"$any": None, "example": example}
+
+
+def one_of(*values: Json) -> dict[str, Json]:
+    """Expect any of several values; scripted models send the first. In files ``{$one_of: [a, b]}``."""
+    return {"$one_of": list(values)}
+
+
+def regex(pattern: str, example: str) -> dict[str, Json]:
+    """Expect a text that matches a regular expression as a whole; in files ``{$matches: PATTERN, example: TEXT}``.
+
+    Args:
+        example: a text that matches, which scripted models send.
+    """
+    return {"$matches": pattern, "example": example}
+
+
+def unordered(values: list[Json]) -> dict[str, Json]:
+    """Expect these values in any order; in files ``{$unordered: [a, b]}``."""
+    return {"$unordered": list(values)}
+
+
+def optional(value: Json) -> dict[str, Json]:
+    """Expect this value if the key is there, which need not be; in files ``{$optional: value}``."""
+    return {"$optional": value}
+
+
+def matcher_of(wanted: Any) -> str:
+    """Return the key of a matcher; empty if a value is not one."""
+    if not isinstance(wanted, Mapping):
+        return ""
+    return next((key for key, others in MATCHERS.items() if key in wanted and not wanted.keys() - {key, *others}), "")
+
+
+def matcher_problem(wanted: Json, schema: str = "") -> str:
+    """Return the fault of a matcher; empty if it is right, or if the value is not one.
+
+    Args:
+        schema: JSON of the tool's; its properties are not misspelled matchers.
+    """
+    kind = matcher_of(wanted)
+    for key in wanted if not kind else ():
+        # Some operators of MongoDB are like them.
+        is_like = key.startswith("$") and key not in ("$and", "$match", "$options")
+        close = closest(key, MATCHERS) if is_like else None
+        if close and f'"{key}": ' not in schema:
+            right = ", ".join((close, *MATCHERS[close]))
+            return f"{', '.join(wanted)}: these are not the keys of a matcher{did_you_mean(right)}"
+    inner = wanted.get(kind)
+    if kind == "$about":
+        numbers = inner, wanted.get("within")
+        if not all(is_number(one) and math.isfinite(one) for one in numbers) or wanted["within"] < 0:
+            return "$about takes a number, and the largest difference from it as 'within'"
+    if kind in ("$one_of", "$unordered") and not (isinstance(inner, list) and inner):
+        return f"{kind} takes a list of values"
+    if kind == "$matches":
+        example = wanted.get("example")
+        if not isinstance(inner, str) or not isinstance(example, str) or not matches_whole(inner, example):
+            return "$matches takes a pattern, and as 'example' a text that matches it as a whole"
+    return ""
+
+
+def example_of(wanted: Json) -> Json:
+    """Return a value that meets an expected one; ``DROPPED`` for a matcher without an example."""
+    kind = matcher_of(wanted)
+    if kind in ("$any", "$matches"):
+        return DROPPED if wanted.get("example") is None else wanted["example"]
+    if kind == "$one_of":
+        return example_of(wanted[kind][0])
+    if kind:
+        return example_of(wanted[kind])
+    if isinstance(wanted, Mapping):
+        found = {name: example_of(value) for name, value in wanted.items()}
+        return {name: value for name, value in found.items() if value is not DROPPED}
+    if isinstance(wanted, list | tuple):
+        return [value for value in map(example_of, wanted) if value is not DROPPED]
+    return wanted
+
+
+def examples_of(arguments: Mapping[str, Json]) -> dict[str, Json]:
+    """Return the expected arguments of a call with values that meet them; arguments without an example are excluded."""
+    found = {name: example_of(value) for name, value in arguments.items()}
+    return {name: value for name, value in found.items() if value is not DROPPED}
+
+
+def named_checks(wanted: Json) -> Iterator[str]:
+    """Yield the names of the functions that check values in expected arguments."""
+    if isinstance(wanted, Mapping):
+        if matcher_of(wanted) == "$any" and "check" in wanted:
+            yield wanted["check"]
+        wanted = list(wanted.values())
+    for value in wanted if isinstance(wanted, list | tuple) else ():
+        yield from named_checks(value)
+
+
+def with_accepted(wanted: Json, accepted: Mapping[str, list[Json]]) -> Json:
+    """Return an expected value with the values that its functions accept.
+
+    Args:
+        accepted: name of a function -> the values.
+    """
+    if isinstance(wanted, Mapping):
+        if matcher_of(wanted) == "$any" and wanted.get("check") in accepted:
+            return {**wanted, "accepted": accepted[wanted["check"]]}
+        return {name: with_accepted(value, accepted) for name, value in wanted.items()}
+    return [with_accepted(value, accepted) for value in wanted] if isinstance(wanted, list | tuple) else wanted
+
 
 CLOSE = 1e-9
 """The largest relative difference of equal numbers, unless both are whole, because these may be identifiers."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 
 from trialbed.records import ApiCall, ApiRef, Json, ModelCall, Query, SentCall, ToolSpec, WireLog
-from trialbed.tool_calls._calls import canonical
+from trialbed.tool_calls._origins import canonical
 from trialbed.wire import Call, ModelMessage, ModelRequest, dump_json, lenient_json, recorded_answer, recorded_request
 from trialbed.wire_log import failed
 

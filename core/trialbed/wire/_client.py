@@ -12,8 +12,8 @@ from typing import Any
 
 from trialbed.wire._httpx import httpx, tls_for
 from trialbed.wire._readings import Reading, failed
-from trialbed.wire._retries import TRANSIENT, RetryWaits, retry_after
 from trialbed.wire.addresses import key_headers
+from trialbed.wire.circuit import TRANSIENT, RetryWaits, retry_after
 from trialbed.wire.dialects import CHAT, Dialect, EventStream, dialect
 from trialbed.wire.redaction import redact
 

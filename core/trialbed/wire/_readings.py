@@ -1,15 +1,20 @@
-"""The outcomes of an exchange, and the reading of its response and of bodies that are not streamed."""
+"""The outcomes of an exchange, and the reading of its response, as it comes or as the wire log keeps it."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Literal
 
-from trialbed.wire._exchange import Document, ModelAnswer
+from trialbed.wire._exchange import Document, ModelAnswer, ModelRequest
 from trialbed.wire._json import parse_json
+from trialbed.wire.dialects import CHAT, dialect
+
+if TYPE_CHECKING:
+    from trialbed.records import ModelCall
 
 Outcome = Literal["tool_calls", "stop", "other", "protocol_error", "transport_error", "timeout"]
 """The terminal outcomes; every exchange ends in exactly one.
@@ -158,3 +163,62 @@ def oddities(body: bytes, content_type: str) -> dict[str, str]:
 def excerpt(body: bytes) -> str:
     """Return the beginning of a body or an event, for a message about it."""
     return body[:SHOWN].decode("utf-8", "replace")
+
+
+SHORT = 100_000
+"""Characters of a body that is read once for all that look at its trial."""
+
+
+def recorded_request(call: ModelCall) -> ModelRequest | None:
+    """Return the request of a call, or None if its logged body is not a JSON object.
+
+    All calls with the same body share it; do not change it.
+    """
+    read = _read_request if len(call.request) <= SHORT else _read_request.__wrapped__
+    return read(call.request, call.dialect or CHAT)
+
+
+@lru_cache(maxsize=64)
+def _read_request(body: str, spoken: str) -> ModelRequest | None:
+    try:
+        document = parse_json(body if body.isascii() else body.encode(errors="replace"))
+    except ValueError:
+        return None
+    return dialect(spoken).read_request(document) if isinstance(document, Mapping) else None
+
+
+def recorded_answer(call: ModelCall) -> Reading:
+    """Return the answer of a call, from the part that the log keeps."""
+    read = _read_short if len(call.response) <= SHORT else read_response
+    return read(call.dialect or CHAT, call.response, stream=call.stream and call.status == 200)
+
+
+def read_response(spoken: str, body: bytes | str, names: Collection[str] = (), *, stream: bool) -> Reading:
+    """Read the received body of a response with a status of success.
+
+    Args:
+        spoken: the name of its dialect.
+        body: a text as the log keeps it, or bytes.
+        names: the names of the tools on offer.
+        stream: whether it is a stream of events instead of a document.
+    """
+    if isinstance(body, str):
+        body = body.encode(errors="replace")
+    if not stream:
+        return dialect(spoken).read_body(body)
+    reader = dialect(spoken).open_stream(names)
+    reader.feed(body)
+    return reader.end()
+
+
+_read_short = lru_cache(maxsize=64)(read_response)
+
+
+def read_served(spoken: str, body: bytes, request: ModelRequest, *, stream: bool) -> Reading:
+    """Read a served answer. Some endpoints answer a request for a stream with a document."""
+    return read_response(spoken, body, request.names, stream=stream and not body.lstrip().startswith(b"{"))
+
+
+def recorded_error(call: ModelCall) -> str:
+    """Return the message of a call's error response."""
+    return dialect(call.dialect or CHAT).read_error(call.response)

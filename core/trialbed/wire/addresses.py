@@ -1,4 +1,4 @@
-"""Network addresses, and the headers that carry an endpoint's key."""
+"""Network addresses, the headers that carry an endpoint's key, and the limits on those of its answers."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from contextlib import suppress
 from ipaddress import IPv4Address, IPv6Address, ip_address
+from typing import Any
 from urllib.parse import urlsplit
 
 SCRIPT = "trialbed-script"
@@ -98,3 +99,23 @@ def key_headers(url: str, key: str | None, sent: Iterable[str]) -> dict[str, str
         return bearer
     host = urlsplit(url).hostname or ""
     return own if host == ANTHROPIC or host.endswith(f".{ANTHROPIC}") else bearer | own
+
+
+LONGEST_HEADER = 64 * 2**10
+"""Bytes of one header; some proxies send policies longer than the usual 8 KiB."""
+
+MOST_HEADERS = 4096
+"""Headers of one answer. The usual limit is 128; some gateways add one per policy."""
+
+
+def answer_limits() -> dict[str, Any]:
+    """Return the arguments of ``aiohttp.ClientSession`` for these limits."""
+    from inspect import signature
+
+    from aiohttp import ClientSession
+
+    limits: dict[str, Any] = {"max_line_size": LONGEST_HEADER, "max_field_size": LONGEST_HEADER}
+    # Earlier versions have no limit of the number.
+    if "max_headers" in signature(ClientSession).parameters:
+        limits["max_headers"] = MOST_HEADERS
+    return limits

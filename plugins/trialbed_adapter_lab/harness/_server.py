@@ -32,8 +32,7 @@ from trialbed_server.faults import VirtualAnswer, answer_body
 from trialbed_server.simulators.template import TemplateSimulator
 from trialbed_server.targets import CallTarget, TargetCatalog
 from trialbed_server.trials import LogBudget, OpenTrial, TrialRefused
-from trialbed_server.virtual.acting import Callbacks
-from trialbed_server.virtual.resolver import not_an_object
+from trialbed_server.virtual.resolver import Callbacks, not_an_object
 
 T = TypeVar("T")
 

@@ -24,7 +24,7 @@ from multidict import CIMultiDict
 
 from trialbed.errors import DriverBroken
 from trialbed.wire import Outcome, Problem, Reading, failed, is_html, retry_after
-from trialbed.wire.answer_limits import answer_limits
+from trialbed.wire.addresses import answer_limits
 from trialbed.wire.dialects import Dialect, EventStream, dialect
 from trialbed.wire.redaction import redact
 from trialbed_verify.call_schemas import declared_schemas

@@ -16,12 +16,11 @@ from starlette.types import Scope
 
 from trialbed.texts import whole_text
 from trialbed.wire import ModelRequest
-from trialbed.wire.addresses import key_headers
-from trialbed.wire.answer_limits import answer_limits
+from trialbed.wire.addresses import answer_limits, key_headers
 from trialbed.wire.dialects import PATHS, Dialect
 from trialbed.wire.estimates import BYTES_PER_TOKEN
 from trialbed.wire.redaction import Field, Redaction, event_texts, event_value, redaction_of, stars, without_pieces
-from trialbed_server._aiohttp import aiohttp
+from trialbed_server._http import aiohttp
 from trialbed_server.gateway.exchange import LONGEST_NAME, Header
 
 NOTICED = 4

@@ -26,12 +26,11 @@ from trialbed.records import Attempt, Cause, LimitName, ModelCall, SentCall, Too
 from trialbed.texts import whole_text
 from trialbed.wire import Call, OfferedTool, Reading, lenient_json, parse_object, read_response, written_calls
 from trialbed.wire.dialects import CHAT, Dialect, dialect
-from trialbed.wire.estimates import BYTES_PER_TOKEN
+from trialbed.wire.estimates import BYTES_PER_TOKEN, Span
 from trialbed.wire.offers import Offers
-from trialbed.wire.spans import Span
 from trialbed.wire_log import estimated_usage
 from trialbed_scripted import Response
-from trialbed_server._aiohttp import aiohttp
+from trialbed_server._http import aiohttp
 from trialbed_server.gateway.circuit import cause_of_problem
 from trialbed_server.trials import LogBudget
 
@@ -67,20 +66,17 @@ def observe(
     reading = read_response(dialect.NAME, body, offered, stream=stream)
     answer = reading.answer
     written = [Call(call.name, call.arguments) for call in written_calls("\n".join(answer.texts), described or {})]
+    # Some vendors send a call and leave its text in the answer.
+    sent = [(call.name, _value(call)) for call in answer.calls]
     return Observation(
         usage=Usage.of(answer.usage or {}),
         finish_reason=whole_text(reading.finish_reason or "") or None,
         tool_calls=tuple(_sent_call(call, offered) for call in answer.calls),
-        text_calls=tuple(_sent_call(call, {call.name}) for call in written if not _among(call, answer.calls)),
+        text_calls=tuple(_sent_call(call, {call.name}) for call in written if (call.name, _value(call)) not in sent),
         problem=whole_text(reading.problem.message) if reading.problem else None,
         cause=_cause(reading, body),
         document=reading.response,
     )
-
-
-def _among(call: Call, others: Iterable[Call]) -> bool:
-    """Return whether a call is among others, because some vendors send a call and leave its text in the answer."""
-    return any((call.name, _value(call)) == (other.name, _value(other)) for other in others)
 
 
 def _value(call: Call) -> Any:

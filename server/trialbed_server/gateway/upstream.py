@@ -15,8 +15,8 @@ from trialbed.local_endpoint import OBJECT_FAILED
 from trialbed.records import CircuitState, EndpointStatus
 from trialbed.wire import TRANSIENT, ModelMessage, RetryWaits, lenient_json, may_recover, retry_after
 from trialbed.wire.dialects import CHAT, Dialect
-from trialbed_server._aiohttp import aiohttp
 from trialbed_server._clock import Clock
+from trialbed_server._http import aiohttp
 from trialbed_server.gateway.circuit import (
     KEY_REFUSED,
     NOT_SPOKEN,
@@ -25,6 +25,8 @@ from trialbed_server.gateway.circuit import (
     Circuit,
     EndpointDown,
     Liveness,
+    Pace,
+    PacedTurn,
     blames_request,
     cause_of_status,
     lacks_model,
@@ -32,7 +34,6 @@ from trialbed_server.gateway.circuit import (
 )
 from trialbed_server.gateway.connection import Connection, ProxiedRequest
 from trialbed_server.gateway.exchange import FINAL, Header, RecordedExchange, Refused, ResponseWriter, next_piece
-from trialbed_server.gateway.pacing import Pace, PacedTurn
 
 
 @dataclass(frozen=True)
@@ -103,10 +104,6 @@ class PlainRequests:
     answered: int = 0
     _next: dict[tuple[str, str], asyncio.Task[int]] = field(default_factory=dict)
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
-
-    def would_wait(self, model: str, spoken: Dialect) -> bool:
-        """Return whether the limits leave no room for a plain request now."""
-        return self.pace.is_full(_plain(model, spoken).tokens)
 
     async def status(self, model: str, spoken: Dialect) -> int:
         """Return the status of the answer to a plain request that is sent from now on; 0 if no answer comes.
@@ -381,7 +378,8 @@ class Upstream(Connection):
 
     async def _plain_status(self, request: ProxiedRequest, exchange: RecordedExchange) -> int:
         """Return the status of the answer to a plain request; a wait for its turn is not counted as the agent's."""
-        with exchange.held() if self._plain.would_wait(request.model, request.spoken) else nullcontext():
+        would_wait = self.pace.is_full(_plain(request.model, request.spoken).tokens)
+        with exchange.held() if would_wait else nullcontext():
             return await self._plain.status(request.model, request.spoken)
 
     def _fail(self, request: ProxiedRequest, writer: ResponseWriter, error: Exception) -> FailedAttempt | None:

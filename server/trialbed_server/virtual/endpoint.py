@@ -1,30 +1,32 @@
-"""``POST /virtual`` and ``POST /t/{trial}/virtual``."""
+"""The virtual API at ``POST /virtual`` and ``POST /t/{trial}/virtual``, and over MCP at ``POST /t/{trial}/mcp``."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, cast
 
 import orjson
 from pydantic import BaseModel, ValidationError
 from starlette.types import Receive, Scope, Send
 
-from trialbed.records import ApiCall
+from trialbed.records import ApiCall, ToolSpec
 from trialbed.texts import whole_body, whole_text
 from trialbed.wire import json_decoder
+from trialbed.wire.mcp import OfferedTools, load_sdk, serve_request
 from trialbed.wire.redaction import Redaction
-from trialbed_server._http import TrialEndpoint, send_json
+from trialbed_server._http import TrialEndpoint, read_already, send_json
 from trialbed_server._metrics import Metrics
 from trialbed_server._options import ServerOptions
 from trialbed_server.faults import RETRY_AFTER, PutIn, VirtualAnswer, answer_body
 from trialbed_server.standard_names import request_key
 from trialbed_server.targets import CallTarget, TargetCatalog
 from trialbed_server.trials import LogBudget, OpenTrial, TrialRegistry
-from trialbed_server.virtual.acting import Callbacks, act, act_elsewhere
-from trialbed_server.virtual.resolver import Resolver, error_reply
+from trialbed_server.virtual.resolver import Callbacks, Resolver, act, act_elsewhere, error_reply
 
 TEXTS = ("category", "tool_name", "api_name", "strip", "toolbench_key")
 """The fields of a request that are texts."""
@@ -85,7 +87,9 @@ def parse_json(body: bytes) -> Any:
     try:
         return _decode_body(body)
     except (ValueError, RecursionError) as error:
-        raise MalformedRequest([_invalid_json(error)]) from error
+        place = [error.pos] if isinstance(error, json.JSONDecodeError) else []
+        problem = {"type": "json_invalid", "loc": ["body", *place], "msg": f"JSON decode error: {error}", "input": {}}
+        raise MalformedRequest([problem]) from error
 
 
 def parse_input(tool_input: str | dict[str, Any]) -> Any:
@@ -137,11 +141,6 @@ def _check_characters(data: dict[str, Any]) -> None:
         message = "Input should be a valid string, this one holds half of a surrogate pair"
         kind = {"type": "string_unicode", "msg": message, "input": None}
         raise MalformedRequest([{**kind, "loc": ["body", name]} for name in halves])
-
-
-def _invalid_json(error: Exception) -> dict[str, Any]:
-    place = [error.pos] if isinstance(error, json.JSONDecodeError) else []
-    return {"type": "json_invalid", "loc": ["body", *place], "msg": f"JSON decode error: {error}", "input": {}}
 
 
 CHAT = "chat_with_user"
@@ -295,3 +294,62 @@ class ApiRecording:
             arguments=self.budget.keep_value(self.arguments),
             **fields,
         )
+
+
+NOT_JSON = -32700
+INVALID_REQUEST = -32600
+"""Codes of JSON-RPC."""
+
+
+class McpEndpoint(TrialEndpoint):
+    """Serves the tools of a trial over the Model Context Protocol, with the official SDK.
+
+    A call is answered and recorded as one to ``/virtual``. Its arguments are not compared with the tool's schema, since
+    no other way to call a tool does that.
+    """
+
+    def __init__(self, virtual: VirtualApi) -> None:
+        self._virtual = virtual
+        self.trials, self.options = virtual.trials, virtual.options
+        self._loaded = False
+
+    async def serve(self, trial: OpenTrial | None, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request; its path names a trial."""
+        trial = cast("OpenTrial", trial)
+        try:
+            body = _writable(body)
+        except MalformedRequest as error:
+            await self.refuse(error.detail[0]["msg"], 400, scope, send)
+            return
+        with trial.in_use():
+            if not self._loaded:
+                # In a thread, since other trials must not wait for it.
+                await asyncio.to_thread(load_sdk)
+                self._loaded = True
+            tools = OfferedTools(trial.registration.tools, partial(self._call, trial, body))
+            await serve_request(tools, scope, read_already(body, receive), send, max_body=self.options.max_body)
+
+    async def refuse(self, message: str, status: int, scope: Scope, send: Send) -> None:  # noqa: ARG002 - of all endpoints
+        """Send an error of JSON-RPC."""
+        self._virtual.metrics.refused()
+        code = NOT_JSON if status == 400 else INVALID_REQUEST
+        error = {"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}}
+        await send_json(json.dumps(error).encode(), status, send)
+
+    async def _call(self, trial: OpenTrial, sent: bytes, tool: ToolSpec, arguments: dict[str, Any]) -> tuple[str, bool]:
+        api = tool.api
+        request = VirtualRequest(api.category, api.tool_name, api.api_name, arguments)
+        answer = (await self._virtual.answer(request, trial, sent)).document()
+        from trialbed.tools import reply_text  # it imports a client, which no other request needs
+
+        return whole_text(reply_text(answer)), bool(answer["error"])
+
+
+def _writable(body: bytes) -> bytes:
+    """Return a body of JSON without lone surrogates, which the SDK does not read.
+
+    Raises:
+        MalformedRequest: it is not JSON.
+    """
+    data = parse_json(body)
+    return whole_text(json.dumps(data, ensure_ascii=False)).encode() if b"\\u" in body else body

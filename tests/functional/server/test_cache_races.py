@@ -65,14 +65,3 @@ async def test_200_new_answers_join_1000_old_ones_and_survive_a_kill(
     new = {canonical_json({"number": number}) for number in range(INPUTS)}
     assert {text for text, _ in kept} == new | {canonical_json(i) for i in old}
     assert len([text for text, found in kept if found == body]) == 1000
-
-
-async def test_a_killed_server_leaves_what_it_answered(start: Callable[..., ServerProcess], tmp_path: Path) -> None:
-    server = start()
-    async with httpx.AsyncClient(base_url=server.url) as client:
-        first = (await client.post("/virtual", json=virtual({"number": 1}))).json()
-        server.process.kill()
-        server.process.communicate()
-    again = start(simulator="none")
-    async with httpx.AsyncClient(base_url=again.url) as client:
-        assert (await client.post("/virtual", json=virtual({"number": 1}))).json() == first

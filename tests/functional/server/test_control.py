@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 from support.servers import OFFERED, TRIAL, Serve, closed, registration, virtual
-
-from trialbed.engine import ControlClient
-from trialbed.errors import NothingMeasured
-from trialbed.records import TrialRegistration
 
 
 @pytest.mark.parametrize(
@@ -36,17 +31,6 @@ async def test_a_registration_that_cannot_be_served_is_refused(
     assert text in reply.text
 
 
-@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
-@pytest.mark.parametrize("place", ['"seed": 0', '"Oslo"'])
-async def test_numbers_that_are_not_finite_are_refused_in_words(serve: Serve, number: str, place: str) -> None:
-    client = await serve()
-    text = json.dumps(registration(seed=0)).replace(place, place.replace("0", number).replace('"Oslo"', number))
-    reply = await client.post("/control/trials", content=text)
-    assert reply.status_code == 422
-    problem = f"the number {number} is too large" if number == "1e999" else f"{number} is not JSON"
-    assert problem in reply.json()["detail"][0]["msg"]
-
-
 async def test_a_registration_is_bounded_and_never_repeated(serve: Serve) -> None:
     client = await serve(max_body=50_000)
 
@@ -62,19 +46,6 @@ async def test_a_registration_is_bounded_and_never_repeated(serve: Serve) -> Non
         assert len(reply.content) < 1000
     many = await client.post("/control/trials", json={str(number): 1 for number in range(1000)})
     assert len(many.json()["detail"]) == 20
-
-
-async def test_an_opener_that_dies_blocks_nothing_for_long(serve: Serve) -> None:
-    client = await serve()
-    dead = registration(ambient=True, lease=0.2)
-    assert (await client.post("/control/trials", json=dead)).status_code == 201
-    async with ControlClient(str(client.base_url), lease=60) as control:
-        fields = TrialRegistration.model_validate(registration(trial="the-next-trial", ambient=True))
-        with pytest.raises(NothingMeasured, match="it expires in 0 s if its opener is gone"):
-            await control.open_trial(fields)
-        await asyncio.sleep(0.25)
-        await control.open_trial(fields)
-        assert (await control.close_trial("the-next-trial")).trial == "the-next-trial"
 
 
 async def test_the_upstream_must_be_the_servers_own(serve: Serve) -> None:
@@ -126,15 +97,6 @@ async def test_requests_without_a_token_belong_to_the_ambient_trial(serve: Serve
     assert (await closed(client, "trial-token-2"))["api_calls"] == []
 
 
-async def test_an_open_trial_says_how_long_it_has_waited(serve: Serve) -> None:
-    client = await serve()
-    await client.post("/control/trials", json=registration())
-    # An executor elsewhere has no other token.
-    assert (await client.get(f"/t/{TRIAL}/waited")).json() == {"waited": 0.0}
-    await closed(client)
-    assert (await client.get(f"/t/{TRIAL}/waited")).status_code == 404
-
-
 async def test_a_trial_is_opened_like_one_before(serve: Serve) -> None:
     client = await serve()
     assert "setup" not in (await client.post("/control/trials", json=registration())).json()
@@ -182,15 +144,3 @@ async def test_an_opening_that_names_no_setup_is_refused(
     finite = json.dumps({"trial": "trial-like-another", "setup": setup, "seed": 1}).replace("1}", "1e999}")
     reply = await client.post("/control/trials", content=finite, headers={"Connection": connection})
     assert (reply.status_code, "the number 1e999 is too large" in reply.text) == (422, True)
-
-
-async def test_only_one_of_the_ambient_trials_of_a_setup_is_open(serve: Serve) -> None:
-    client = await serve()
-    first = await client.post("/control/trials", json=registration(ambient=True, keep=True, lease=60))
-    like = {"trial": "trial-like-another", "setup": first.json()["setup"]}
-    refused = await client.post("/control/trials", json=like)
-    assert refused.status_code == 409
-    await closed(client)
-    assert (await client.post("/control/trials", json=like)).status_code == 201
-    await client.post("/virtual", json=virtual())
-    assert len((await closed(client, like["trial"]))["api_calls"]) == 1

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
-from trialbed.wire import ChatClient, ModelMessage, OfferedTool, Reading, translate_request
+from trialbed.wire import ChatClient, ModelMessage, OfferedTool, Reading
 from trialbed.wire.dialects import CHAT, PATHS, dialect
 from trialbed_scripted import FAULTS, POLICIES, call, policy, script, serve
 from trialbed_scripted.faults import EDITS
@@ -60,48 +59,6 @@ async def test_every_policy_does_the_same(name: str) -> None:
                 for spoken in OTHERS:
                     second = await ask(model, spoken, TURNS[:length], stream=stream)
                     assert seen(second) == seen(first), spoken
-
-
-REPLY = {
-    "type": "object",
-    "properties": {"answer": {"type": "string"}},
-    "required": ["answer"],
-    "additionalProperties": False,
-}
-SETTINGS: dict[str, dict[str, Any]] = {
-    "a form": {"response_format": {"type": "json_schema", "json_schema": {"name": "reply", "schema": REPLY}}},
-    "required": {"tool_choice": "required"},
-    "none": {"tool_choice": "none"},
-    "named": {"tool_choice": {"type": "function", "function": {"name": "open"}}},
-    "allowed": {
-        "tool_choice": {
-            "type": "allowed_tools",
-            "allowed_tools": {"mode": "auto", "tools": [{"type": "function", "function": {"name": "open"}}]},
-        }
-    },
-    "one at a time": {"parallel_tool_calls": False},
-}
-"""What a request may ask for of calls and of the form of the answer, in the words of chat completions."""
-
-
-@pytest.mark.parametrize("spoken", OTHERS)
-@pytest.mark.parametrize("asked", SETTINGS)
-async def test_what_is_asked_for_is_obeyed_in_the_same_way(asked: str, spoken: str) -> None:
-    found = []
-    for name in ("parallel", "none"):
-        with serve(policy(name, *CALLS)) as model:
-            for own in (CHAT, spoken):
-                chat = dialect(CHAT).write_request("m", TURNS[:2], {"max_tokens": 500, **SETTINGS[asked]}, TOOLS)
-                read = dialect(CHAT).read_request(chat)
-                if (own, asked) == ("messages", "allowed"):
-                    with pytest.raises(ValueError, match="allowed_tools"):
-                        translate_request(read, own)
-                    return
-                async with ChatClient(model.url, spoken=own, attempts=1, timeout=5) as client:
-                    found.append(seen(await client.complete(translate_request(read, own))))
-    assert (found[0], found[2]) == (found[1], found[3])
-    if asked == "a form":
-        assert json.loads(found[3][3][0]).keys() == {"answer"}
 
 
 @pytest.mark.parametrize("name", sorted(FAULTS.keys() - {"silent", "slow"}))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 from openai import AsyncOpenAI, BadRequestError, PermissionDeniedError
 from support.servers import TRIAL, Serve, closed, registration
@@ -54,16 +52,3 @@ async def test_vectors_of_a_real_model_are_its_endpoints(serve: Serve) -> None:
     assert unreachable.status_code == 502
     statuses = [call.status for call in WireLog.model_validate(await closed(client)).embedding_calls]
     assert statuses == [404, 502]
-
-
-async def test_others_are_served_while_vectors_are_made(serve: Serve) -> None:
-    client = await serve()
-    await client.post("/control/trials", json=registration(allowed_models=[]))
-    asked = {"model": "m", "input": ["some words of a text " * 20] * 600}
-    vectors = asyncio.create_task(client.post(f"/t/{TRIAL}/v1/embeddings", json=asked))
-    served = 0
-    while not vectors.done():
-        served += (await client.get("/healthz")).status_code == 200
-    assert (await vectors).status_code == 200
-    # Some may be served before the request has come.
-    assert served > 30

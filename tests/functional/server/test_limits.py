@@ -6,7 +6,6 @@ from typing import Any
 
 import httpx
 import pytest
-from openai import AsyncOpenAI, PermissionDeniedError
 from support.clocks import SleepingClock
 from support.planned import Endpoint, says
 from support.servers import OFFERED, TRIAL, Serve, closed, registration
@@ -45,20 +44,6 @@ async def test_a_request_past_the_limit_is_refused_and_recorded(serve: Serve) ->
     assert [call["status"] for call in calls] == [200, 200, 403, 403]
     assert len({call["tool_calls"][0]["name"] for call in calls[:2]}) == 1
     assert [call["tool_calls"] for call in calls[2:]] == [[], []]
-
-
-async def test_an_sdk_with_retries_does_not_repeat_a_refused_request(serve: Serve) -> None:
-    client = await opened(serve, limits={**LIMITS, "max_steps": 1})
-    async with AsyncOpenAI(base_url=f"{client.base_url}/t/{TRIAL}/v1", api_key="dummy", max_retries=3) as openai:
-        await openai.chat.completions.create(**BODY)  # type: ignore[call-overload]
-        with pytest.raises(PermissionDeniedError, match="max_steps"):
-            await openai.chat.completions.create(**BODY)  # type: ignore[call-overload]
-    assert [call["status"] for call in (await closed(client))["model_calls"]] == [200, 403]
-
-
-async def test_without_limits_nothing_is_refused(serve: Serve) -> None:
-    client = await opened(serve)
-    assert {(await client.post(CHAT, json=BODY)).status_code for _ in range(30)} == {200}
 
 
 async def test_neither_the_list_of_models_nor_an_unknown_path_is_a_step(serve: Serve) -> None:
@@ -119,15 +104,6 @@ async def test_waiting_for_the_endpoint_takes_none_of_the_trials_time(
         clock.time += seconds
         statuses.append((await client.post(CHAT, json=BODY)).status_code)
     assert statuses == [200, 200, 403]
-
-
-async def test_tokens_of_streams_count_and_are_estimated_where_the_model_does_not_report_them(serve: Serve) -> None:
-    for options in ({}, {"stream_options": {"include_usage": True}}):
-        client = await opened(serve, max_trial_tokens=1)
-        body = {**BODY, "stream": True, **options}
-        assert [(await client.post(CHAT, json=body)).status_code for _ in range(2)] == [200, 403]
-        first, _ = (await closed(client))["model_calls"]
-        assert (first["usage"] is not None) == bool(options)  # an estimate does not count as a report
 
 
 @pytest.mark.parametrize(

@@ -1,21 +1,23 @@
-"""The gateway's circuit breaker, and requests at an endpoint that no longer answers."""
+"""The gateway's circuit breaker, its pace, and refusals that a request brought on itself."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
 from contextlib import suppress
 
 import httpx
 import pytest
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 from support.clocks import SleepingClock
 from support.planned import CHAT, Endpoint, body, opened, says, status
 from support.servers import TRIAL, Serve, closed, until
+from support.wire import ANSWER
 
+from trialbed.records import WireLog
 from trialbed.wire.circuit import FAILURES
+from trialbed.wire_log import compute_timing
 
 
 async def test_an_address_where_nothing_ever_answered_is_given_up_soon(serve: Serve, clock: SleepingClock) -> None:
@@ -53,28 +55,6 @@ async def test_an_endpoint_that_is_down_is_not_asked_any_more(serve: Serve, cloc
     calls = (await closed(client))["model_calls"]
     assert {call["cause"] for call in calls} == {"endpoint"}
     assert all(call["waited"] == pytest.approx(call["duration"]) for call in calls)
-
-
-async def test_a_circuit_that_is_open_closes_when_the_endpoint_is_back(
-    serve: Serve, endpoint: Endpoint, clock: SleepingClock
-) -> None:
-    client = await opened(serve, endpoint.url, clock, model_retries=2)
-    endpoint.plans["a"] = endpoint.plans["b"] = [says(503)]
-    for model in "ab":
-        assert (await client.post(CHAT, json=body(model))).status_code == 503
-    assert (await status(client))["state"] == "open"
-    assert (await client.post(CHAT, json=body())).status_code == 200
-    assert await status(client) == {
-        "state": "closed",
-        "answered": 1,
-        "reason": "",
-        "waiting": 0,
-        "held": 0,
-        "at_a_time": 2,
-    }
-    last = (await closed(client))["model_calls"][-1]
-    assert (last["cause"], last["attempts"]) == (None, [])
-    assert last["waited"] > 0
 
 
 async def test_a_trial_tells_how_long_it_waits_while_it_does(
@@ -133,31 +113,6 @@ async def unanswered(client: httpx.AsyncClient, count: int) -> None:
         await asyncio.sleep(0.01)
 
 
-async def test_a_request_that_meets_an_open_circuit_waits_for_what_is_left_of_its_patience(
-    serve: Serve, endpoint: Endpoint, clock: SleepingClock
-) -> None:
-    client = await opened(serve, endpoint.url, clock, endpoint_patience=30)
-    endpoint.plans = {"m": [says(503)], "probe": [endpoint.hang], "other": [says(503, x_should_retry="false")]}
-    clock.awake.clear()
-    began = clock.time
-    asking = asyncio.ensure_future(client.post(CHAT, json=body()))
-    await until(lambda: clock.slept)
-    clock.time += 20
-    for _ in range(FAILURES - 1):
-        await client.post(CHAT, json=body("other"))
-    assert (await status(client))["state"] == "open"
-    clock.time += 2
-    probing = asyncio.ensure_future(client.post(CHAT, json=body("probe")))
-    await until(lambda: "probe" in endpoint.requests)
-    clock.awake.set()
-    assert (await asking).status_code == 503
-    # The circuit opened 20 s after its first failure, and would have let it wait for 20 s more.
-    assert clock.time - began == pytest.approx(30)
-    assert endpoint.requests.count("m") == 1
-    endpoint.gate.set()
-    assert (await probing).status_code == 200
-
-
 @pytest.mark.parametrize("others", [False, True])
 async def test_silence_that_a_framework_does_not_await_opens_the_circuit(
     serve: Serve, endpoint: Endpoint, clock: SleepingClock, others: bool
@@ -176,43 +131,6 @@ async def test_silence_that_a_framework_does_not_await_opens_the_circuit(
     found = await status(client)
     assert found["state"] == ("closed" if others else "open")
     assert ("does not begin to answer" in found["reason"]) is not others
-
-
-async def test_a_framework_that_leaves_within_an_answer_has_seen_the_endpoint_work(
-    serve: Serve, endpoint: Endpoint, clock: SleepingClock
-) -> None:
-    async def begins(_request: Request) -> Response:
-        async def pieces() -> AsyncIterator[bytes]:
-            yield b"data: {}\n\n"
-            await endpoint.gate.wait()
-
-        return StreamingResponse(pieces(), media_type="text/event-stream")
-
-    client = await opened(serve, endpoint.url, clock)
-    endpoint.plans = {name: [says(503, x_should_retry="false")] for name in ("a", "b")} | {"begins": [begins]}
-    for number in range(FAILURES - 1):
-        await client.post(CHAT, json=body("ab"[number % 2]))
-    async with client.stream("POST", CHAT, json=body("begins", stream=True)) as answer:
-        await anext(answer.aiter_bytes())
-    await unanswered(client, 1)
-    await client.post(CHAT, json=body("a"))
-    assert (await status(client))["state"] == "closed"
-
-
-async def test_a_request_that_waits_to_be_repeated_as_its_trial_ends_is_the_endpoints_fault(
-    serve: Serve, endpoint: Endpoint, clock: SleepingClock
-) -> None:
-    client = await opened(serve, endpoint.url, clock)
-    endpoint.plans["m"] = [says(503)]
-    clock.awake.clear()
-    asking = asyncio.ensure_future(client.post(CHAT, json=body()))
-    await until(lambda: clock.slept)
-    clock.time += 5
-    assert (await client.post(CHAT, json=body("fine"))).status_code == 200
-    calls = (await closed(client))["model_calls"]
-    assert [(call["status"], call["cause"]) for call in calls] == [(0, "endpoint"), (200, None)]
-    clock.awake.set()
-    await asking
 
 
 @pytest.mark.parametrize(("known", "state"), [(False, "down"), (True, "closed")])
@@ -236,3 +154,112 @@ async def test_requests_in_line_for_their_turns_are_not_sent_to_an_endpoint_that
     answers = await asyncio.gather(*(client.post(CHAT, json=body(model)) for model in endpoint.plans))
     assert {answer.status_code for answer in answers} == {500, 503}
     assert len(endpoint.requests) < 3 * FAILURES
+
+
+async def test_requests_over_the_limit_of_a_minute_wait_and_that_is_nobodys_time(
+    serve: Serve, endpoint: Endpoint, clock: SleepingClock
+) -> None:
+    client = await opened(serve, endpoint.url, clock, rpm=2)
+    endpoint.plans["m"] = [says(200)]
+    for _ in range(3):
+        assert (await client.post(CHAT, json=body())).status_code == 200
+    log = WireLog.model_validate(await closed(client))
+    assert [call.waited for call in log.model_calls] == [0, 0, pytest.approx(60)]
+    assert all(call.cause is None for call in log.model_calls)
+    timing = compute_timing(60.0, log)
+    assert timing.waiting == pytest.approx(60)
+    assert timing.framework + timing.model == pytest.approx(0, abs=0.1)
+
+
+async def test_tokens_of_a_minute_are_those_that_the_model_reports(
+    serve: Serve, endpoint: Endpoint, clock: SleepingClock
+) -> None:
+    request = json.dumps(body())
+    guessed, used = len(request) / 4, sum(ANSWER["usage"].values())
+    assert used < guessed
+    client = await opened(serve, endpoint.url, clock, tpm=int(guessed + used) + 1)
+    endpoint.plans["m"] = [says(200)]
+    for _ in range(3):
+        await client.post(CHAT, content=request)
+    log = WireLog.model_validate(await closed(client))
+    assert [call.waited for call in log.model_calls] == [0, 0, pytest.approx(60)]
+
+
+# The limit of tokens has room for about those of the request, and for no other ones.
+@pytest.mark.parametrize("limit", [{"rpm": 1}, {"tpm": len(json.dumps(body())) // 4 + 1}])
+async def test_the_gateways_own_requests_keep_the_limit_too_and_their_wait_is_nobodys_time(
+    serve: Serve, endpoint: Endpoint, clock: SleepingClock, limit: dict[str, int]
+) -> None:
+    client = await opened(serve, endpoint.url, clock, **limit)
+    # The second answer is to the plain request that shows whether the first was the request's own fault.
+    endpoint.plans["m"] = [says(400), says(200)]
+    began = clock.time
+    assert (await client.post(CHAT, json=body())).status_code == 400
+    assert clock.time - began == pytest.approx(60)
+    (call,) = WireLog.model_validate(await closed(client)).model_calls
+    assert (call.cause, call.waited) == ("request", pytest.approx(60))
+
+
+OWN = {"openai-beta": "wrong"}
+
+
+def refuses_own(refused: int) -> object:
+    """A step that refuses the requests with a header of their own, and answers the others."""
+
+    async def step(request: Request) -> Response:
+        return await says(refused if "openai-beta" in request.headers else 200)(request)
+
+    return step
+
+
+@pytest.mark.parametrize("refused", [401, 403, 404, 407])
+async def test_a_refusal_that_no_plain_request_meets_is_the_requests_fault_and_stops_no_other(
+    serve: Serve, endpoint: Endpoint, clock: SleepingClock, refused: int
+) -> None:
+    client = await opened(serve, endpoint.url, clock)
+    endpoint.plans["m"] = [refuses_own(refused)]
+    for number in range(FAILURES):
+        asked = body(messages=[{"role": "user", "content": str(number)}])
+        answer = await client.post(CHAT, json=asked, headers=OWN)
+        assert answer.status_code == refused
+    assert (await status(client))["state"] == "closed"
+    assert (await client.post(CHAT, json=body())).status_code == 200
+    calls = (await closed(client))["model_calls"]
+    assert [(call["cause"], call["provoked"]) for call in calls] == [*FAILURES * [("request", True)], (None, False)]
+    assert [attempt["status"] for attempt in calls[0]["attempts"]] == [refused] * 2
+    # The framework does not pay for the plain requests: each refusal is followed by one.
+    assert calls[0]["waited"] == pytest.approx(sum(clock.slept[:2]))
+    assert len(endpoint.requests) == FAILURES * 6 + 1
+
+
+async def test_a_refusal_now_and_then_is_not_the_requests_fault(
+    serve: Serve, endpoint: Endpoint, clock: SleepingClock
+) -> None:
+    client = await opened(serve, endpoint.url, clock)
+    endpoint.plans["m"] = [says(401), says(200), says(200)]
+    assert (await client.post(CHAT, json=body())).status_code == 200
+    (call,) = (await closed(client))["model_calls"]
+    assert (call["cause"], [attempt["status"] for attempt in call["attempts"]]) == (None, [401])
+
+
+async def test_a_key_that_ends_between_two_requests_is_the_endpoints_fault(
+    serve: Serve, endpoint: Endpoint, clock: SleepingClock
+) -> None:
+    client = await opened(serve, endpoint.url, clock)
+    endpoint.plans["m"] = [says(401), says(200), says(401)]
+    assert (await client.post(CHAT, json=body())).status_code == 401
+    (call,) = (await closed(client))["model_calls"]
+    assert (call["cause"], call["provoked"], len(call["attempts"])) == ("endpoint", False, 1)
+
+
+async def test_a_malformed_request_is_known_to_be_one_before_any_was_answered(
+    serve: Serve, endpoint: Endpoint, clock: SleepingClock
+) -> None:
+    client = await opened(serve, endpoint.url, clock)
+    endpoint.plans["m"] = [refuses_own(400)]
+    for _ in range(3):
+        assert (await client.post(CHAT, json=body(), headers=OWN)).status_code == 400
+    # One plain request shows for all that the endpoint works.
+    assert len(endpoint.requests) == 4
+    calls = (await closed(client))["model_calls"]
+    assert {(call["cause"], call["provoked"], len(call["attempts"])) for call in calls} == {("request", True, 0)}

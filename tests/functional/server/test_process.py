@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import select
@@ -12,6 +13,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -31,15 +33,6 @@ def has_ipv6() -> bool:
 Start = Callable[..., ServerProcess]
 
 
-def test_it_prints_one_line_when_it_listens_and_nothing_else(start: Start) -> None:
-    server = start()
-    assert list(json.loads(server.line)) == ["url"]
-    assert httpx.get(f"{server.url}/healthz").json()["status"] == "ok"
-    output, logs = server.end()
-    assert output == ""
-    assert "Traceback" not in logs
-
-
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_with_exit_code_0(start: Start, number: signal.Signals) -> None:
     server = start()
@@ -47,12 +40,6 @@ def test_a_signal_ends_it_with_exit_code_0(start: Start, number: signal.Signals)
     _, logs = server.process.communicate(timeout=60)
     assert server.process.returncode == 0
     assert "Traceback" not in logs
-
-
-def test_it_ends_with_its_standard_input_if_it_watches_it(start: Start) -> None:
-    server = start(watch_stdin=True)
-    server.process.communicate(timeout=60)
-    assert server.process.returncode == 0
 
 
 STUCK = """
@@ -103,15 +90,6 @@ def test_it_ends_when_its_parent_is_killed(tmp_path: Path) -> None:
     assert ended
 
 
-def test_an_end_does_not_wait_for_ever_for_a_slow_answer(start: Start) -> None:
-    server = start()
-    host, port = server.url.removeprefix("http://").split(":")
-    with socket.create_connection((host, int(port))) as client:
-        client.sendall(b"POST /virtual HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")
-        server.end()
-    assert server.process.returncode == 0
-
-
 def failed_start(tmp_path: Path, options: dict[str, Any], **environment: str) -> tuple[int, str, str]:
     command = [sys.executable, "-m", "trialbed_server", json.dumps({"port": 0, **options})]
     done = subprocess.run(
@@ -133,12 +111,6 @@ def test_an_address_beyond_loopback_without_a_token_is_refused(tmp_path: Path) -
     code, _, error = failed_start(tmp_path, {"host": "0.0.0.0"}, TRIALBED_SERVER_TOKEN="")
     assert code == 2
     assert "TRIALBED_SERVER_TOKEN" in error
-
-
-def test_a_token_that_can_be_guessed_is_refused(tmp_path: Path) -> None:
-    code, _, error = failed_start(tmp_path, {"host": "0.0.0.0"}, TRIALBED_SERVER_TOKEN="x")
-    assert code == 2
-    assert "at least 16" in error
 
 
 @pytest.mark.skipif(not has_ipv6(), reason="this machine has no IPv6")
@@ -164,16 +136,11 @@ def test_a_driver_that_is_not_there_is_a_clear_error(tmp_path: Path, options: di
     assert "Traceback" not in error
 
 
-def test_a_token_guards_all_but_health_and_the_trials_own_urls(start: Start) -> None:
-    server = start(environment={**os.environ, "TRIALBED_SERVER_TOKEN": "token-of-the-server"})
-    right = {"Authorization": "Bearer token-of-the-server"}
-    with httpx.Client(base_url=server.url) as client:
-        for path in ("/virtual", "/v1/chat/completions", "/control/trials"):
-            assert client.post(path, json={}).status_code == 401
-            assert client.post(path, json={}, headers={"Authorization": "Bearer wrong"}).status_code == 401
-            assert client.post(path, json={}, headers=right).status_code != 401
-        assert client.get("/metrics").status_code == 401
-        assert client.get("/healthz").status_code == 200
-        assert client.post("/t/some-token/virtual", json={}).status_code == 404
-    _, logs = server.end()
-    assert "token-of-the-server" not in logs
+def test_an_idle_connection_outlives_what_clients_keep(start: Start) -> None:
+    url = urlsplit(start().url)
+    client = http.client.HTTPConnection(str(url.hostname), url.port)
+    client.request("GET", "/healthz")
+    assert json.loads(client.getresponse().read())["status"] == "ok"
+    readable, _, _ = select.select([client.sock], [], [], 6)  # httpx, which the SDKs of frameworks share, keeps 5 s
+    assert not readable, "the server closed the connection"
+    client.close()

@@ -75,19 +75,3 @@ async def test_a_model_fault_reaches_the_framework_and_is_nobodys_failure(
     assert (reply.status_code, text in reply.text) == (status, True)
     (call,) = (await closed(client))["model_calls"]
     assert (call["status"], call["fault"], call["cause"]) == (status, fault, None)
-
-
-async def test_the_plan_is_the_same_for_every_trial_of_a_query_whatever_the_order(serve: Serve) -> None:
-    names = [f"Api {number}" for number in range(12)]
-    plan = {"seed": 3, "tools": {"rate": 0.5, "faults": ["error", "server_error", "rate_limit"]}}
-    client = await serve()
-    seen = []
-    for trial, order in (("trial-token-a", names), ("trial-token-b", names[::-1])):
-        await client.post("/control/trials", json=registration(trial=trial, faults=plan, fault_key="1/0"))
-        for name in order * 2:
-            await client.post(f"/t/{trial}/virtual", json=virtual(api_name=name))
-        calls = (await closed(client, trial))["api_calls"]
-        seen.append({name: [c["fault"] for c in calls if c["api"]["api_name"] == name] for name in names})
-    assert seen[0] == seen[1]
-    faults = {fault for found in seen[0].values() for fault in found}
-    assert faults == {"", "error", "server_error", "rate_limit"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -99,16 +98,6 @@ async def test_a_real_failure_is_answered_by_the_simulator_and_not_kept_as_real(
     assert [kept[0] for kept in entries(tmp_path, {"city": "Oslo"})] == ["template"]
 
 
-async def test_without_a_simulator_a_real_failure_is_an_api_error_and_nothing_is_kept(
-    serve: Serve, real: Real, tmp_path: Path
-) -> None:
-    real.answer = lambda _: Response("down", 500)
-    client = await serve(real_url=real.url, simulator="none")
-    reply = await client.post("/virtual", json=virtual())
-    assert (reply.status_code, "not in the cache" in reply.json()["error"]) == (200, True)
-    assert entries(tmp_path, {"city": "Oslo"}) == []
-
-
 async def test_a_real_api_that_cannot_be_reached_or_only_fails_is_left_alone(serve: Serve, real: Real) -> None:
     real.answer = lambda _: Response("down", 503)
     client = await serve(real_url=real.url)
@@ -117,19 +106,6 @@ async def test_a_real_api_that_cannot_be_reached_or_only_fails_is_left_alone(ser
     assert len(real.asked) == 5
     refused = await serve(real_url="http://127.0.0.1:1/rapidapi")
     assert (await refused.post("/virtual", json=virtual({"n": 13}))).json()["error"] == ""
-
-
-async def test_a_real_api_that_hangs_costs_the_timeout_only(serve: Serve) -> None:
-    tested = asyncio.Event()
-
-    async def hang(_request: Request) -> Response:
-        await tested.wait()
-        return Response()
-
-    async with listening(Starlette(routes=[Route("/", hang, methods=["POST"])])) as url:
-        client = await serve(real_url=url, real_timeout=0.1)
-        assert (await client.post("/virtual", json=virtual())).json()["error"] == ""
-        tested.set()
 
 
 async def test_the_key_does_not_come_back_in_an_answer(serve: Serve, real: Real, tmp_path: Path) -> None:

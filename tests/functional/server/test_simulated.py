@@ -78,25 +78,6 @@ async def test_a_model_answers_once_by_documentation_and_examples(serve: Serve, 
     assert json.loads(kept.settings)["model"] == "m1"
 
 
-async def test_a_reply_that_is_no_answer_is_asked_for_again_and_never_kept(
-    serve: Serve, model: Model, tmp_path: Path
-) -> None:
-    model.says = ["Sorry.", '{"error": "", "response": ""}', '{"error": "", "response": "good"}']
-    client = await serve(**options(model))
-    failed = (await client.post("/virtual", json=virtual())).json()
-    assert "the simulator's model gave no answer" in failed["error"]
-    assert len(model.requests) == 2
-    assert (await client.post("/virtual", json=virtual())).json() == {"error": "", "response": "good"}
-
-
-async def test_an_error_that_the_model_answers_is_the_apis_and_not_kept(serve: Serve, model: Model) -> None:
-    model.says = ['{"error": "no such city", "response": ""}']
-    client = await serve(**options(model))
-    for _ in range(2):
-        assert (await client.post("/virtual", json=virtual())).json()["error"] == "no such city"
-    assert len(model.requests) == 2
-
-
 async def test_a_model_that_cannot_be_asked_is_not_the_agents_fault(serve: Serve, model: Model) -> None:
     model.says = ["Sorry."]
     client = await serve(**options(model), max_helper_requests=2)
@@ -115,13 +96,6 @@ async def test_the_model_decides_on_arguments_that_are_not_documented(serve: Ser
     assert reply.json() == {"error": "", "response": {"temperature": 21}}
     task = model.requests[-1]["messages"][1]["content"]
     assert "The input does not fit the documentation:\n'city' is a required property\n\nInput:\n" in task
-
-
-async def test_a_spent_budget_is_an_api_error(serve: Serve, model: Model) -> None:
-    client = await serve(**options(model), max_helper_requests=1)
-    assert (await client.post("/virtual", json=virtual({"n": 1}))).json()["error"] == ""
-    spent = await client.post("/virtual", json=virtual({"n": 2}))
-    assert (spent.status_code, "budget of 1 request " in spent.json()["error"]) == (200, True)
 
 
 async def test_mirrorapi_is_asked_in_its_style_and_may_break_off(serve: Serve, model: Model) -> None:
@@ -155,12 +129,6 @@ async def test_a_prompt_that_is_not_there_is_named_at_the_start(
         (tmp_path / "prompt.txt").write_text(content)
     with pytest.raises(UsageError, match="--simulator-prompt "):
         await serve(**options(model, "mirrorapi"), simulator_prompt=tmp_path / "prompt.txt")
-
-
-async def test_an_unknown_api_is_simulated_by_its_name(serve: Serve, model: Model) -> None:
-    client = await serve(**options(model, "mirrorapi"))
-    assert (await client.post("/virtual", json=virtual())).json()["error"] == ""
-    assert "Weather/Weather Now/Current" in model.requests[0]["messages"][1]["content"]
 
 
 async def test_a_simulator_without_its_model_is_refused_at_the_start(serve: Serve) -> None:

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import json
 import logging
-import os
 import sqlite3
 from collections.abc import AsyncIterator
 from functools import partial
@@ -23,9 +22,7 @@ from support.response_caches import cached
 from support.servers import Serve, listening, until, virtual
 
 from trialbed.errors import UsageError
-from trialbed.records import Api, Parameter
-from trialbed_selection.tools import Catalog
-from trialbed_server import ServerOptions, create_app, import_cache
+from trialbed_server import ServerOptions
 from trialbed_server.response_store import Entry, Origin, ResponseStore
 from trialbed_server.standard_names import canonical_json, request_key, requested_name
 
@@ -124,16 +121,6 @@ async def test_each_request_is_answered_in_stabletoolbenchs_form(serve: Serve, t
             assert reply.json() == answer, name
 
 
-async def test_real_and_simulated_answers_have_the_form_of_cached_ones(serve: Serve, services: Services) -> None:
-    client = await serve(**services.asked)
-    assert (await client.post("/virtual", json=virtual(""))).json() == {"error": "", "response": "real"}
-    assert services.real_requests[0]["tool_input"] == {}
-    services.real = Response("down", 500)
-    found = await client.post("/virtual", json=virtual({"n": 1}))
-    assert (found.status_code, found.json()) == (200, {"error": "", "response": {"sky": "blue"}})
-    assert (await client.get("/virtual")).status_code == 405
-
-
 # The defects, in the order in which they are listed in the documentation of the original's behaviour.
 
 
@@ -190,26 +177,6 @@ async def test_defect_3_hits_pass_80_misses_that_wait_and_a_wait_ends(
     assert (await hasty.post("/virtual", json=virtual({"n": 100}))).json()["response"] == {"sky": "blue"}
 
 
-async def test_defect_4_a_real_api_that_fails_is_replaced_by_the_simulator(serve: Serve, services: Services) -> None:
-    client = await serve(**services.asked | {"real_url": "http://127.0.0.1:1/rapidapi"})
-    reply = await client.post("/virtual", json=virtual())
-    assert (reply.status_code, reply.json()["error"]) == (200, "")
-    assert len(services.model_requests) == 1
-
-
-async def test_defect_5_no_name_leads_to_a_file(serve: Serve, tmp_path: Path) -> None:
-    outside = tmp_path / "x_for_Data"
-    outside.mkdir()
-    (outside / "current.json").write_text(json.dumps({"{}": {"error": "", "response": "from a file"}}))
-    client = await serve(cache=str(tmp_path / "deep" / "responses.db"))
-    before = files_in(tmp_path)
-    for tool_name in (str(outside), "../../../x_for_Data", "..\\..\\x_for_Data"):
-        for category in ("Data", ".."):
-            reply = await client.post("/virtual", json=virtual({}, category=category, tool_name=tool_name))
-            assert "from a file" not in reply.text, (category, tool_name)
-    assert files_in(tmp_path) == before
-
-
 async def test_defect_6_an_open_address_needs_a_token_and_keys_are_not_logged(
     serve: Serve, services: Services, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -241,17 +208,6 @@ async def test_defect_8_the_order_of_keys_does_not_matter_and_types_do(serve: Se
     assert sorted(entry.input for entry in cached(tmp_path)) == ['{"a":"1","b":true}', '{"a":1,"b":true}']
 
 
-async def test_defect_9_a_good_answer_is_kept_whatever_its_words(
-    serve: Serve, services: Services, tmp_path: Path
-) -> None:
-    good = ["1500 parameters", "error 404 is a song", {"code": 500, "parse": "authorize"}, "blocked: credential 503"]
-    client = await serve(**services.asked)
-    for number, response in enumerate(good):
-        services.real = {"error": "", "response": response}
-        assert (await client.post("/virtual", json=virtual({"n": number}))).json()["response"] == response
-    assert [entry.provenance for entry in cached(tmp_path)] == ["real"] * len(good)
-
-
 async def test_defect_10_what_is_no_answer_of_a_model_is_not_kept(
     serve: Serve, services: Services, tmp_path: Path
 ) -> None:
@@ -273,68 +229,6 @@ async def test_defect_11_equal_misses_ask_once(serve: Serve, services: Services)
     assert len(services.real_requests) == 1
 
 
-async def test_defect_12_a_model_is_asked_over_one_connection(serve: Serve, services: Services) -> None:
-    client = await serve(**services.simulated)
-    for n in range(3):
-        await client.post("/virtual", json=virtual({"n": n}))
-    assert (len(services.model_requests), len(services.connections)) == (3, 1)
-
-
-async def test_defects_13_and_18_neither_the_environment_nor_the_folder_configures_a_server(
-    serve: Serve, services: Services, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "config.yml").write_text("api_key: another\ncache_folder: /nowhere\nport: [")
-    before = dict(os.environ)
-    frozen = await serve(simulator="none", cache=str(tmp_path / "other.db"))
-    client = await serve(**services.simulated)
-    assert (await client.post("/virtual", json=virtual())).json()["error"] == ""
-    assert "not in the cache" in (await frozen.post("/virtual", json=virtual())).json()["error"]
-    assert dict(os.environ) == before
-
-
-async def test_defect_14_servers_may_make_their_folder_at_once(tmp_path: Path) -> None:
-    options = ServerOptions(cache=str(tmp_path / "a" / "b" / "responses.db"))
-    apps = await asyncio.gather(*(asyncio.to_thread(create_app, options) for _ in range(4)))
-    assert len(apps) == 4
-
-
-async def test_defect_15_chatting_with_the_user_is_answered(serve: Serve, tmp_path: Path) -> None:
-    client = await serve(simulator="none")
-    reply = await client.post("/virtual", json=virtual(api_name="chat_with_user"))
-    assert (reply.status_code, reply.json()) == (200, {"error": "", "response": "Chat with user."})
-    assert cached(tmp_path) == []
-
-
-async def test_defect_16_no_number_that_is_not_finite_gets_in(serve: Serve, services: Services, tmp_path: Path) -> None:
-    file = tmp_path / "cache" / "Weather" / "weather_now_for_Weather" / "current.json"
-    file.parent.mkdir(parents=True)
-    file.write_text('{"{\'n\': 1}": {"error": "", "response": NaN}, "{\'n\': 2}": {"error": "", "response": 2}}')
-    report = import_cache(tmp_path / "cache", str(tmp_path / "responses.db"))
-    assert len(report.problems) == 1
-    services.real = Response('{"error": "", "response": Infinity}', media_type="application/json")
-    services.says = '{"error": "", "response": NaN}'
-    client = await serve(**services.asked)
-    assert (await client.post("/virtual", json=virtual({"n": 2}))).json()["response"] == 2
-    lost = await client.post("/virtual", json=virtual({"n": 1}))
-    assert (lost.status_code, lost.json()["response"]) == (200, "")
-
-
-async def test_defect_17_a_server_tells_its_state_and_an_entry_how_it_was_made(
-    serve: Serve, services: Services, tmp_path: Path
-) -> None:
-    client = await serve(**services.simulated)
-    await client.post("/virtual", json=virtual())
-    (entry,) = cached(tmp_path)
-    assert entry.provenance == "llm:m"
-    assert {"model", "prompt", "temperature"} <= json.loads(entry.settings).keys()
-    assert (await client.get("/healthz")).json()["version"]
-    assert 'trialbed_virtual_requests_total{outcome="' in (await client.get("/metrics")).text
-    frozen = await serve(**services.simulated | {"simulator": "none"}, read_only=True)
-    assert "not in the cache" in (await frozen.post("/virtual", json=virtual({"n": 5}))).json()["error"]
-    assert len(services.model_requests) == 1
-
-
 async def test_defect_19_no_key_reaches_a_file_or_a_description_of_the_server(
     serve: Serve, services: Services, tmp_path: Path
 ) -> None:
@@ -345,28 +239,3 @@ async def test_defect_19_no_key_reaches_a_file_or_a_description_of_the_server(
     for path in ("/healthz", "/metrics"):
         assert KEY not in (await client.get(path)).text
     assert not any(KEY.encode() in path.read_bytes() for path in files_in(tmp_path))
-
-
-async def test_defect_20_tools_keep_their_names_apart_and_their_parameters_whole(serve: Serve, tmp_path: Path) -> None:
-    number = Parameter(name="maxCount", type="NUMBER", default="")
-    texts = Parameter(name="tags", type="ARRAY")
-    long = "A very long name of a tool that goes on and on until nobody can read it any more"
-    apis = [
-        Api(category="C", tool_name=tool, api_name=name, optional_parameters=(number, texts))
-        for tool, name in (
-            (long, "search by first name"),
-            (long, "search by last name"),
-            ("Temu", "get"),
-            ("emu", "get"),
-        )
-    ]
-    specs = Catalog(apis).specs([api.ref for api in apis])
-    assert len({spec.name for spec in specs}) == len(apis)
-    assert all(len(spec.name) <= 64 for spec in specs)
-    for spec in specs:
-        assert spec.parameters["properties"]["maxCount"]["type"] == "number"
-        assert spec.parameters["properties"]["tags"]["type"] == "array"
-        assert not spec.parameters.get("required")
-    remember(tmp_path, "x" * 5000)
-    client = await serve(simulator="none")
-    assert (await client.post("/virtual", json=virtual({"n": 0}))).json()["response"] == "x" * 5000

@@ -1,4 +1,4 @@
-"""Agents that send no tools, or calls and results as text, get the right values of every policy."""
+"""DSPy's ReAct, which sends calls and results as text, gets the right values of every policy."""
 
 from __future__ import annotations
 
@@ -17,45 +17,24 @@ from support.truth import POLICIES
 
 from trialbed.records import WireLog
 
-pytestmark = pytest.mark.slow(40)
-
-FRAMEWORKS = ("dspy==3.4.1", "smolagents[openai]==1.26.0")
-RESULT = '{"temperature": 48213}'
 OSLO = ["Oslo"]
-CALLS = {"none": [], "partial": [], "wrong-args": [], "loop": 5 * OSLO}
+CALLS = {"none": [], "partial": [], "wrong-args": [], "loop": 5 * OSLO, "bad-json": 2 * OSLO, "unknown-tool": []}
 """Policy -> the cities of which the tool is asked; Oslo for the others."""
 
-OWN_CALLS = {
-    # Arguments that do not parse are mended and called; another name than the tools' ends the run.
-    ("dspy", "bad-json"): 2 * OSLO,
-    ("dspy", "unknown-tool"): [],
-    # Arguments that do not parse are passed on as one text.
-    ("smolagents", "bad-json"): ['{"city": "Oslo"', "Oslo"],
-}
-NO_END = (("dspy", "unknown-tool"), ("smolagents", "loop"), ("code", "loop"))
-"""Framework, policy -> where the run ends without an answer of the model's to its results."""
-
-NO_EVIDENCE = ("none", "partial", "giveup", "wrong-args")
+NO_EVIDENCE = ("none", "partial", "giveup", "wrong-args", "unknown-tool")
 """Policies whose last text does not have the result."""
 
 
-@pytest.fixture(scope="module")
-def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An interpreter with the frameworks."""
-    folder = tmp_path_factory.mktemp("frameworks") / "venv"
-    uv("venv", "--quiet", "--python", sys.executable, str(folder))
-    found = folder / "bin" / "python"
-    uv("pip", "install", "--quiet", "--python", str(found), *FRAMEWORKS)
-    return found
-
-
-async def test_every_policy_is_played(serve: Serve, python: Path, tmp_path: Path) -> None:
+@pytest.mark.slow(40)
+async def test_every_policy_is_played(serve: Serve, tmp_path: Path) -> None:
+    python = tmp_path / "venv" / "bin" / "python"
+    uv("venv", "--quiet", "--python", sys.executable, str(tmp_path / "venv"))
+    uv("pip", "install", "--quiet", "--python", str(python), "dspy==3.4.1")
     client = await serve()
-    trials = [(f"{name}-{policy}", name) for policy in POLICIES for name in ("dspy", "smolagents", "code")]
-    for trial, _ in trials:
-        model = f"scripted:{trial.partition('-')[2]}"
-        await client.post("/control/trials", json=registration(trial=trial, model=model))
-    task = {"tool": TOOL["name"], "question": "Oslo?", "result": RESULT, "trials": trials}
+    for policy in POLICIES:
+        await client.post("/control/trials", json=registration(trial=f"dspy-{policy}", model=f"scripted:{policy}"))
+    trials = [f"dspy-{policy}" for policy in POLICIES]
+    task = {"tool": TOOL["name"], "question": "Oslo?", "result": '{"temperature": 48213}', "trials": trials}
     done = await asyncio.to_thread(
         subprocess.run,
         [str(python), str(Path(__file__).with_name("text_program.py")), str(client.base_url).rstrip("/")],
@@ -67,17 +46,14 @@ async def test_every_policy_is_played(serve: Serve, python: Path, tmp_path: Path
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    wrong = []
-    # Smolagents prints what goes wrong.
-    lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith('["')]
+    lines, wrong = [json.loads(line) for line in done.stdout.splitlines()], []
     for trial, cities, said in lines:
-        name, _, policy = trial.partition("-")
-        right = OWN_CALLS.get((name, policy), CALLS.get(policy, OSLO))
-        evident = policy not in NO_EVIDENCE and (name, policy) not in NO_END
+        policy = trial.removeprefix("dspy-")
         log = WireLog.model_validate(await closed(client, trial))
         # What the model asked for is seen on the wire, though no call was sent as one.
         seen = [call.name for turn in log.model_calls for call in (*turn.tool_calls, *turn.text_calls)]
-        if cities != right or ("48213" in said) != evident or seen.count(TOOL["name"]) < len(cities):
+        is_right = cities == CALLS.get(policy, OSLO) and ("48213" in said) == (policy not in NO_EVIDENCE)
+        if not is_right or seen.count(TOOL["name"]) < len(cities):
             wrong.append((trial, cities, said, seen))
     assert "\n".join(map(str, wrong)) == ""
     assert len(lines) == len(trials)

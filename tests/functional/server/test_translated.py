@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -13,7 +12,7 @@ import httpx
 import pytest
 from openai import AsyncOpenAI, BadRequestError
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from support.one_dialect import OneDialect
 from support.servers import SCHEMA, TOOL, TRIAL, Serve, closed, listening, registration
 
@@ -129,23 +128,6 @@ async def test_a_stream_that_breaks_ends_with_an_error_in_the_dialects_form(
     assert [(call.status, call.cause) for call in calls] == [(200, "endpoint"), (502, "endpoint")]
 
 
-@pytest.mark.parametrize(("own", "endpoint"), PAIRS, indirect=["endpoint"])
-async def test_a_stream_ends_with_its_last_event_even_if_the_endpoint_keeps_the_connection(
-    serve: Serve, own: str, endpoint: OneDialect
-) -> None:
-    client = await opened(serve, endpoint)
-    endpoint.hangs_up.clear()
-    try:
-        async with asyncio.timeout(60):
-            reading = await ask(client, own, [USER], stream=True)
-            log = await closed(client)
-    finally:
-        endpoint.hangs_up.set()
-    assert (reading.problem, reading.finish_reason) == (None, "tool_calls")
-    (call,) = WireLog.model_validate(log).model_calls
-    assert (call.status, call.cause) == (200, None)
-
-
 @pytest.mark.parametrize("stream", [False, True])
 async def test_calls_of_a_careless_endpoint_end_as_calls_do(serve: Serve, endpoint: OneDialect, stream: bool) -> None:
     client = await opened(serve, endpoint)
@@ -163,17 +145,6 @@ async def test_an_endpoint_that_does_not_stream_is_streamed_from_all_the_same(
     endpoint.streams = False
     reading = await ask(client, "responses", [USER], stream=True)
     assert (reading.problem, reading.answer.calls[0].name) == (None, TOOL["name"])
-
-
-@pytest.mark.parametrize("endpoint", ["messages"], indirect=True)
-async def test_what_the_endpoints_dialect_lacks_is_an_error_that_names_it(serve: Serve, endpoint: OneDialect) -> None:
-    client = await opened(serve, endpoint)
-    await ask(client, CHAT, [USER], seed=7)
-    refused = await ask(client, CHAT, [USER], logprobs=True, top_logprobs=2)
-    assert refused.problem is not None
-    assert refused.problem.kind == "http_400"
-    assert "Messages have no counterpart of 'top_logprobs'" in refused.problem.message
-    assert len(endpoint.asked) == 1
 
 
 async def test_a_model_that_is_missing_is_not_sought_in_another_dialect(serve: Serve, endpoint: OneDialect) -> None:
@@ -216,30 +187,6 @@ async def test_what_the_endpoints_dialect_lacks_is_named_also_in_the_first_reque
     assert [(call.status, call.cause) for call in calls] == [(400, "request")] * 2
 
 
-class LateModel(OneDialect):
-    """An endpoint that says of its model that there is none until it has loaded it."""
-
-    loaded = False
-
-    async def serve(self, request: Request) -> Response:
-        if self.loaded or request.path_params["path"] != self.spoken.PATH:
-            return await super().serve(request)
-        return JSONResponse({"error": {"message": "The model does not exist", "code": "model_not_found"}}, 404)
-
-
-async def test_a_dialect_is_asked_again_of_a_model_that_was_missing(serve: Serve) -> None:
-    endpoint = LateModel("messages")
-    async with listening(endpoint.app, lifespan="off") as url:
-        endpoint.url = f"{url}/v1"
-        client = await opened(serve, endpoint)
-        # That cannot be written in messages, so a plain request is to show whether the model speaks them.
-        refused = await ask(client, CHAT, [USER], logprobs=True, top_logprobs=2)
-        assert refused.problem is not None
-        assert refused.problem.kind == "http_404"
-        endpoint.loaded = True
-        assert (await ask(client, CHAT, [USER])).problem is None
-
-
 class TwoModels(OneDialect):
     """An endpoint with two models, each of which speaks another dialect."""
 
@@ -265,75 +212,6 @@ async def test_models_at_one_endpoint_may_speak_different_dialects(
             calls = WireLog.model_validate(await closed(client, trial)).model_calls
             spoken = CHAT if model == "first" else "responses"
             assert [call.translated for call in calls] == ["" if spoken == own else spoken] * 2
-
-
-async def test_messages_are_translated_and_marked(serve: Serve, endpoint: OneDialect) -> None:
-    # To import it takes seconds: only who runs this test does.
-    from anthropic import AsyncAnthropic
-
-    client = await opened(serve, endpoint)
-    tools: Any = [{"name": TOOL["name"], "description": "d", "input_schema": SCHEMA}]
-    async with AsyncAnthropic(base_url=f"{client.base_url}/t/{TRIAL}", api_key="x", max_retries=0) as anthropic:
-        given: dict[str, Any] = {"model": "told", "max_tokens": 99, "tools": tools, "system": "Be brief."}
-        given |= {"stop_sequences": ["END"], "tool_choice": {"type": "auto", "disable_parallel_tool_use": True}}
-        messages: list[Any] = [{"role": "user", "content": [{"type": "text", "text": "Oslo?", "cache_control": None}]}]
-        for _ in range(2):
-            async with anthropic.messages.stream(messages=messages, **given) as events:
-                said = await events.get_final_message()
-            uses = [block for block in said.content if block.type == "tool_use"]
-            results = [{"type": "tool_result", "tool_use_id": use.id, "content": RESULT} for use in uses]
-            messages += [{"role": "assistant", "content": said.content}, {"role": "user", "content": results}]
-        counted = await anthropic.messages.count_tokens(model="told", messages=messages[:1])
-    assert "48213" in said.content[0].text  # type: ignore[union-attr]
-    assert counted.input_tokens > 0
-    # Once it is known, the endpoint is not asked in vain.
-    assert endpoint.paths == ["messages", "chat/completions", "chat/completions"]
-    first, second = endpoint.asked
-    assert (first["model"], first["max_tokens"], first["stop"], first["parallel_tool_calls"]) == (
-        "real",
-        99,
-        ["END"],
-        False,
-    )
-    assert [message["role"] for message in second["messages"]] == ["system", "user", "assistant", "tool"]
-    calls = WireLog.model_validate(await closed(client)).model_calls
-    assert [(call.status, call.dialect, call.translated) for call in calls] == [
-        (200, "messages", "chat_completions")
-    ] * 2
-    assert [call.finish_reason for call in calls] == ["tool_calls", "stop"]
-    assert all(call.usage for call in calls)
-
-
-async def test_messages_have_tokens_where_the_endpoint_reports_none(serve: Serve, endpoint: OneDialect) -> None:
-    from anthropic import AsyncAnthropic
-
-    client = await opened(serve, endpoint)
-    endpoint.counts = False
-    given: dict[str, Any] = {"model": "told", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}
-    async with AsyncAnthropic(base_url=f"{client.base_url}/t/{TRIAL}", api_key="x", max_retries=0) as anthropic:
-        async with anthropic.messages.stream(**given) as events:
-            streamed = await events.get_final_message()
-        whole = await anthropic.messages.create(**given)
-    assert [(said.usage.input_tokens, said.usage.output_tokens) for said in (streamed, whole)] == [(0, 0)] * 2
-    # The log does not take them for the endpoint's.
-    calls = WireLog.model_validate(await closed(client)).model_calls
-    assert [call.usage for call in calls] == [None, None]
-
-
-async def test_the_tokens_of_messages_that_are_left_in_flight_are_not_taken_for_none(
-    serve: Serve, endpoint: OneDialect
-) -> None:
-    client = await opened(serve, endpoint)
-    endpoint.model = lambda _: say("It is as warm as one could wish today.")
-    endpoint.gate.clear()
-    written = dialect("messages").write_request("told", [USER], {"max_tokens": 99, "stream": True}, [OFFERED])
-    async with client.stream("POST", f"/t/{TRIAL}/v1/messages", json=written) as answer:
-        async for chunk in answer.aiter_bytes():
-            if b"text_delta" in chunk:
-                break
-    (call,) = WireLog.model_validate(await closed(client)).model_calls
-    assert "message_start" in call.response
-    assert call.usage is None
 
 
 @pytest.mark.parametrize("identity", ["", "the-same"])

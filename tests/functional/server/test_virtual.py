@@ -1,10 +1,11 @@
-"""The virtual API over HTTP."""
+"""The virtual API over HTTP, and Apis that act on a world of their trial."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import threading
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -12,6 +13,7 @@ from support.servers import API, REF, TRIAL, Serve, closed, registration, until,
 
 import trialbed_server.simulators.registry
 from trialbed.contracts import Simulation, Simulator
+from trialbed.drivers import load_driver
 from trialbed.records import Api
 
 
@@ -72,14 +74,6 @@ async def test_arguments_that_violate_the_schema_are_an_api_error_and_are_not_ca
     assert [call["provenance"] for call in (await closed(client))["api_calls"]] == ["", ""]
 
 
-async def test_a_text_for_an_input_is_a_json_object_of_finite_numbers(serve: Serve) -> None:
-    client = await serve()
-    not_finite = await client.post("/virtual", content=json.dumps(virtual()).replace('"Oslo"', "1e999").encode())
-    assert not_finite.json()["error"] == "Tool input parse error...\n"
-    listed = await client.post("/virtual", json=virtual("[1]"))
-    assert "tool_input must be a JSON object" in listed.json()["error"]
-
-
 @pytest.mark.parametrize(
     ("city", "error"),
     [
@@ -118,25 +112,6 @@ async def test_a_simulator_that_fails_is_not_the_agents_fault(
     assert ("in simulate" in failure["detail"]) == (city == "raise")
 
 
-@pytest.mark.parametrize(
-    ("request_", "error"),
-    [
-        (virtual({"city": "raise", "days": 3}, api_name="Other"), "the simulator failed: KeyError"),
-        (virtual({"city": ["raise"]}), "Invalid arguments for Weather/Weather Now/Current: city: "),
-        (virtual({"city": "error"}), "no such city"),
-    ],
-)
-async def test_what_a_simulator_says_of_calls_that_do_not_fit_is_an_answer(
-    serve: Serve, gated: type[Gated], request_: Any, error: str
-) -> None:
-    client = await serve(simulator="gated")
-    gated.gate.set()
-    await client.post("/control/trials", json=registration(simulator="gated"))
-    reply = await client.post(f"/t/{TRIAL}/virtual", json=request_)
-    assert error in reply.json()["error"]
-    assert (await closed(client))["failure"] is None
-
-
 async def test_an_api_in_another_case_is_not_invented(serve: Serve) -> None:
     client = await serve()
     await client.post("/control/trials", json=registration())
@@ -171,16 +146,6 @@ async def test_each_trial_has_its_own_simulator(serve: Serve, gated: type[Gated]
     assert again == template
 
 
-async def test_half_characters_and_huge_answers_do_not_spoil_the_wire_log(serve: Serve) -> None:
-    client = await serve()
-    await client.post("/control/trials", json=registration(apis=[{**API, "required_parameters": []}]))
-    await client.post(f"/t/{TRIAL}/virtual", content=json.dumps(virtual({"city": "\ud800"})).encode())
-    await client.post(f"/t/{TRIAL}/virtual", json=virtual({"city": "x" * 2_000_000}))
-    first, second = (await closed(client))["api_calls"]
-    assert first["arguments"] == {"city": "\ufffd"}
-    assert "…[cut: 1048576 of 2000012 characters kept]" in second["arguments"]
-
-
 async def test_a_call_in_flight_when_its_trial_closes_is_recorded_as_unanswered(
     serve: Serve, gated: type[Gated]
 ) -> None:
@@ -192,3 +157,43 @@ async def test_a_call_in_flight_when_its_trial_closes_is_recorded_as_unanswered(
     assert (call["status"], call["error"], call["provenance"]) == (0, "", "")
     gated.gate.set()
     assert (await asking).json()["response"] == "answer 1"
+
+
+async def test_an_answer_over_the_limit_is_an_api_error_and_not_kept(serve: Serve) -> None:
+    client = await serve(max_answer=1000)
+    template = {f"field {number}": "str" for number in range(100)}
+    await client.post("/control/trials", json=registration(apis=[{**API, "template_response": template}]))
+    for _ in range(2):
+        reply = await client.post(f"/t/{TRIAL}/virtual", json=virtual())
+        assert "the answer is larger than 1000 bytes" in reply.json()["error"]
+
+
+SHOP = {"category": "Commerce", "tool_name": "Tarnmere Market Basket"}
+
+
+def call(api_name: str, **arguments: Any) -> dict[str, Any]:
+    return virtual(arguments, **SHOP, api_name=api_name)
+
+
+async def test_each_trial_has_a_world_of_its_own_whose_answers_are_not_cached(serve: Serve) -> None:
+    dataset = load_driver("datasets", "mini")().open("shop", Path())
+    apis = [api.model_dump(mode="json") for api in dataset.apis()]
+    client = await serve()
+    opened = await client.post(
+        "/control/trials", json=registration(trial="trial-token-a", apis=apis, simulator="shop", keep=True)
+    )
+    like = {"trial": "trial-token-b", "setup": opened.json()["setup"]}
+    assert (await client.post("/control/trials", json=like)).status_code == 201
+    add = call("Add to basket", product="rope", quantity=2)
+    counts = [
+        (await client.post(f"/t/{trial}/virtual", json=add)).json()["response"]["items"]["rope"]
+        for trial in ("trial-token-a", "trial-token-b", "trial-token-a")
+    ]
+    assert counts == [2, 2, 4]
+    refused = await client.post("/t/trial-token-b/virtual", json=call("Add to basket", product="gold", quantity=1))
+    assert "no product named 'gold'" in refused.json()["error"]
+    invalid = await client.post("/t/trial-token-b/virtual", json=call("Add to basket", product="rope", quantity="two"))
+    assert "quantity: 'two' is not of type 'integer'" in invalid.json()["error"]
+    first, second = [await closed(client, trial) for trial in ("trial-token-a", "trial-token-b")]
+    assert [log["state"]["basket"] for log in (first, second)] == [{"rope": 4}, {"rope": 2}]
+    assert [call["provenance"] for call in first["api_calls"]] == ["shop", "shop"]

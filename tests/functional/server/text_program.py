@@ -1,7 +1,7 @@
-"""Plays trials with agents that send no tools, or results as text: ``python text_program.py URL``, JSON as input.
+"""Plays trials with DSPy's ReAct, which sends calls and results as text: ``python text_program.py URL``, JSON as input.
 
-The input has the ``tool`` by name, the ``question``, the ``result`` of each call, and ``trials``: lists of a token and
-a framework. For each it prints a line of JSON: the token, the cities that the tool was called with, and the answer.
+The input has the ``tool`` by name, the ``question``, the ``result`` of each call, and ``trials``, a list of tokens. For
+each it prints a line of JSON: the token, the cities that the tool was called with, and the answer.
 """
 
 import json
@@ -9,43 +9,21 @@ import logging
 import sys
 
 import dspy
-import smolagents
 
 
-def play_dspy(url, task, tool):
-    """Ask DSPy's ReAct in its own format."""
+def play(url, task, tool):
+    """Ask in DSPy's own format."""
     dspy.configure_cache(enable_disk_cache=False, enable_memory_cache=False)
     lm = dspy.LM("openai/m", api_base=url, api_key="x", cache=False, num_retries=0)
     with dspy.context(lm=lm, adapter=dspy.ChatAdapter()):
         return dspy.ReAct("question -> answer", tools=[tool], max_iters=5)(question=task["question"]).answer
 
 
-def play_smolagents(url, task, tool):
-    """Ask smolagents' ToolCallingAgent, which ends by ``final_answer``."""
-    model = smolagents.OpenAIServerModel("m", api_base=url, api_key="x", client_kwargs={"max_retries": 0})
-    agent = smolagents.ToolCallingAgent([smolagents.tool(tool)], model, max_steps=5, verbosity_level=0)
-    return agent.run(task["question"])
-
-
-def play_code(url, task, tool):
-    """Ask smolagents' CodeAgent, whose calls are blocks of code."""
-    model = smolagents.OpenAIServerModel("m", api_base=url, api_key="x", client_kwargs={"max_retries": 0})
-    agent = smolagents.CodeAgent([smolagents.tool(tool)], model, max_steps=5, verbosity_level=0)
-    return agent.run(task["question"])
-
-
-PLAYERS = {"dspy": play_dspy, "smolagents": play_smolagents, "code": play_code}
-
-
 def tool_of(task, cities):
     """Return the tool, which notes the cities that it is called with."""
 
     def look(city: str) -> str:
-        """Returns the weather of a city.
-
-        Args:
-            city: its name.
-        """
+        """Returns the weather of a city."""
         cities.append(city)
         return task["result"]
 
@@ -57,10 +35,10 @@ def main():
     """Play each trial."""
     logging.disable(logging.WARNING)
     task = json.load(sys.stdin)
-    for trial, framework in task["trials"]:
+    for trial in task["trials"]:
         cities = []
         try:
-            said = str(PLAYERS[framework](f"{sys.argv[1]}/t/{trial}/v1", task, tool_of(task, cities)))
+            said = str(play(f"{sys.argv[1]}/t/{trial}/v1", task, tool_of(task, cities)))
         except Exception as error:  # noqa: BLE001 - that is what is to be seen
             said = f"failed: {type(error).__name__}"
         sys.stdout.write(json.dumps([trial, cities, said]) + "\n")

@@ -38,26 +38,6 @@ def stored(store: ResponseStore, tool_input: Any) -> list[Any]:
     return [json.loads(entry.body)["response"] for entry in store.find([key])]
 
 
-def test_entries_are_found_under_the_names_of_the_dataset(tmp_path: Path) -> None:
-    write(
-        tmp_path / "cache",
-        {"{'sourceid': 1, 'is_id': [True, None, 1.0], 'c': \"it's\"}": answer("one"), "{}": answer("two")},
-    )
-    report, store = run(tmp_path / "cache")
-    assert (report.files, report.new, report.known, report.problems) == (1, 2, 0, ())
-    assert stored(store, {"c": "it's", "sourceid": 1, "is_id": [True, None, 1.0]}) == ["one"]
-    assert stored(store, {}) == ["two"]
-    assert stored(store, {"sourceid": "1"}) == []
-    store.close()
-
-
-def test_an_entry_of_original_parameter_names_is_found_by_both_spellings(tmp_path: Path) -> None:
-    write(tmp_path / "cache", {"{'sourceId': 1}": answer("one")})
-    _, store = run(tmp_path / "cache")
-    assert stored(store, {"sourceId": 1}) == stored(store, {"sourceid": 1}) == ["one"]
-    store.close()
-
-
 def test_importing_again_adds_nothing_and_the_first_of_two_spellings_of_a_key_counts(tmp_path: Path) -> None:
     write(tmp_path / "cache", {"{'a': 1, 'b': 2}": answer("first"), "{'b': 2, 'a': 1}": answer("second")})
     first, store = run(tmp_path / "cache")
@@ -94,14 +74,6 @@ def test_a_malformed_entry_is_reported_with_file_and_key_and_the_rest_imported(
     assert report.problems[0].message
     assert "object at" not in report.problems[0].message
     assert stored(store, {}) == ["good"]
-    store.close()
-
-
-def test_a_file_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
-    file = write(tmp_path / "cache", {})
-    file.write_text(f'\ufeff{{"{{}}": {json.dumps(answer("one"))}}}', encoding="utf-8")
-    report, store = run(tmp_path / "cache")
-    assert (report.problems, stored(store, {})) == ((), ["one"])
     store.close()
 
 
@@ -149,13 +121,3 @@ def test_an_import_that_was_interrupted_is_completed(tmp_path: Path, monkeypatch
         import_cache(tmp_path / "cache", str(tmp_path / "responses.db"), interrupt)
     report = import_cache(tmp_path / "cache", str(tmp_path / "responses.db"))
     assert (report.new, report.known) == (2, 4)
-
-
-def test_a_file_that_changed_is_read_again(tmp_path: Path) -> None:
-    write(tmp_path / "cache", {"{}": answer("one")})
-    _, store = run(tmp_path / "cache")
-    store.close()
-    write(tmp_path / "cache", {"{}": answer("one"), "{'a': 1}": answer("two")})
-    report, store = run(tmp_path / "cache")
-    assert (report.new, report.known) == (1, 1)
-    store.close()

@@ -1,17 +1,18 @@
-"""The database of the response cache, and the choice between entries."""
+"""The response cache: its database, the choice between entries, and its memory."""
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from threading import Barrier
 
 import pytest
 from support.cases import for_each
 
 from trialbed.errors import DataError, TrialbedError, UsageError
-from trialbed_server.response_store import ANY, Entry, Origin, ResponseStore, StoredBody, best
+from trialbed_server.response_store import ANY, OVERHEAD, Entry, Origin, ResponseCache, ResponseStore, StoredBody, best
 from trialbed_server.standard_names import StandardName
 
 NAME = StandardName("Data", "tool", "api")
@@ -23,7 +24,7 @@ def entry(key: str = "k", body: str = "{}", *origin: str, tool_input: str = "{}"
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    return tmp_path / "folder" / "responses.db"
+    return tmp_path / "folder" / "odd # name?.db"
 
 
 def test_entries_survive_and_the_first_of_a_key_and_origin_stays(file: Path) -> None:
@@ -37,21 +38,6 @@ def test_entries_survive_and_the_first_of_a_key_and_origin_stays(file: Path) -> 
         (b"4", "real"),
     ]
     store.close()
-
-
-def test_names_of_any_text_are_kept(file: Path) -> None:
-    name = StandardName("a/../\x00", "天气", "")
-    store = ResponseStore(str(file))
-    store.add([Entry("k", name, "[]", "{}", Origin("imported"))])
-    assert store.inputs(name) == ["[]"]
-    store.close()
-
-
-def test_a_file_that_is_no_database_is_named(file: Path) -> None:
-    file.parent.mkdir()
-    file.write_bytes(b"not a database, but long enough to be looked at" * 100)
-    with pytest.raises(DataError, match=r"responses\.db: file is not a database; .* give another --response-cache"):
-        ResponseStore(str(file))
 
 
 @for_each(
@@ -71,25 +57,6 @@ def test_an_address_that_cannot_be_used_is_named_without_its_password(location: 
     assert "\n" not in message
 
 
-def test_a_damaged_database_is_an_error_when_it_is_read(file: Path) -> None:
-    store = ResponseStore(str(file))
-    store.add([entry(str(index), "x" * 2000) for index in range(200)])
-    store.close()
-    content = bytearray(file.read_bytes())
-    content[8192:] = b"\xff" * (len(content) - 8192)
-    file.write_bytes(content)
-    with pytest.raises(DataError, match=r"responses\.db: .*malformed"):
-        read_all(file)
-
-
-def read_all(file: Path) -> None:
-    store = ResponseStore(str(file))
-    try:
-        store.find([str(index) for index in range(200)])
-    finally:
-        store.close()
-
-
 def test_a_cache_of_another_version_is_not_touched(file: Path) -> None:
     ResponseStore(str(file)).close()
     connection = sqlite3.connect(file)
@@ -104,23 +71,6 @@ def test_a_cache_of_another_version_is_not_touched(file: Path) -> None:
 def test_locations_that_cannot_be_used_are_named(location: str) -> None:
     with pytest.raises(UsageError, match="--response-cache"):
         ResponseStore(location)
-
-
-def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(UsageError, match="its folder cannot be created"):
-        ResponseStore(str(tmp_path / "file" / "responses.db"))
-
-
-def test_several_servers_start_on_a_new_cache_at_once(file: Path) -> None:
-    together = Barrier(8)
-
-    def start(_number: int) -> None:
-        together.wait()
-        ResponseStore(str(file)).close()
-
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(start, range(8)))
 
 
 TEMPLATE = Origin("template", "1")
@@ -154,3 +104,57 @@ def test_authoritative_entries_come_first_and_a_simulators_are_its_own(
 ) -> None:
     entry = best(entries(*stored), "k", asked)
     assert (entry and (entry.key, entry.origin)) == found
+
+
+MINE = Origin("template", "1")
+KEY, ALIAS = "a" * 64, "b" * 64
+
+
+def an_entry(key: str, origin: Origin) -> Entry:
+    return Entry(
+        key, NAME, "{}", f'{{"error": "", "response": "{key[0]} {origin.provenance} {origin.revision}"}}', origin
+    )
+
+
+def stored(file: Path, entries: Sequence[Entry]) -> None:
+    store = ResponseStore(str(file))
+    store.add(entries)
+    store.close()
+
+
+def damage(file: Path) -> None:
+    content = bytearray(file.read_bytes())
+    content[4096:] = b"\xff" * (len(content) - 4096)
+    file.write_bytes(content)
+
+
+async def test_memory_keeps_what_was_used_last_and_no_more_than_its_size(file: Path) -> None:
+    item = OVERHEAD + len(an_entry(KEY, MINE).body)
+    async with ResponseCache(str(file), memory=20 * item) as cache:
+        for number in range(100):
+            await cache.add(replace(an_entry(KEY, MINE), key=str(number)))
+            assert cache.recent(str(number), MINE) is not None
+            assert cache.recent("0", MINE) is not None
+        await cache.add(replace(an_entry(KEY, MINE), key="99"))
+        assert [number for number in range(100) if cache.recent(str(number), MINE)] == [0, *range(81, 100)]
+        await cache.add(replace(an_entry(KEY, MINE), key="large", body="x" * 100 * item))
+        assert cache.recent("large", MINE) is None
+        await cache.add(replace(an_entry(KEY, MINE), key="small"))
+        assert cache.recent("small", MINE) is not None
+
+
+async def test_what_is_new_is_found(file: Path) -> None:
+    async with ResponseCache(str(file), memory=0) as cache:
+        assert await cache.find([KEY, ALIAS], MINE) is None
+        await cache.add(an_entry(KEY, MINE))
+        assert await cache.find([KEY, ALIAS], MINE) is not None
+        stored(file, [an_entry(ALIAS, Origin("real"))])
+        assert await cache.find([ALIAS], MINE) is not None
+
+
+async def test_a_file_that_cannot_be_read_is_an_error_of_the_thread(file: Path) -> None:
+    stored(file, [an_entry(f"{number:064d}", MINE) for number in range(200)])
+    async with ResponseCache(str(file), memory=0) as cache:
+        await asyncio.to_thread(damage, file)
+        with pytest.raises(DataError, match="is damaged"):
+            await cache.find([KEY, ALIAS], MINE)

@@ -66,12 +66,6 @@ def test_each_sent_call_accounts_for_one(
     assert unasked([turn(*sent)], calls) == expected
 
 
-def test_what_was_asked_later_does_not_count() -> None:
-    turns = [turn(at=0.0), turn(("a", "{}"), at=10.0)]
-    assert unasked(turns, [made("a", {}, at=10.5)]) == [0]
-    assert unasked(turns, [made("a", {}, at=11.0)]) == []
-
-
 @for_each(
     ("request_body", "expected"),
     [
@@ -90,12 +84,6 @@ def test_a_tool_of_the_frameworks_own_may_lead_to_any_call() -> None:
     own = turn(tool_calls=(SentCall(name="python", arguments='{"code": "t_a(); t_b()"}'),), at=10.0)
     calls = [made("a", {}), made("a", {}, at=12.0), made("b", {}, at=12.0), made("a", {}, at=13.0)]
     assert unasked([own], calls) == [0]
-
-
-def test_a_tool_under_another_name_asks_for_its_api() -> None:
-    renamed = SentCall(name="T-A", arguments="{}", tool="t_a")
-    asked = turn().model_copy(update={"tool_calls": (renamed,)})
-    assert unasked([asked], [made("a", {}), made("a", {})]) == [1]
 
 
 def test_a_number_is_the_same_with_and_without_a_point() -> None:

@@ -1,16 +1,17 @@
+"""Which results were used."""
+
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from support.cases import for_each
-from support.scoring import ref
+from support.scoring import NOON, api_call, model_call, ref
 
-from trialbed.evidence import Passages
-from trialbed.records import Query
-from trialbed.tool_calls import AskedCall, Uses, _uses
+from trialbed.records import ApiCall, ModelCall, Query, WireLog
+from trialbed.tool_calls import AskedCall, Uses, relied_on
 
 QUERY = Query(query_id=1, text="Who is the mayor of Pelluin?", apis=())
 
@@ -75,32 +76,48 @@ def test_a_call_of_the_same_answer_was_asked_for_without_the_result() -> None:
     assert Uses(QUERY, "", [first, replace(beside, asked=1.5, started=1.6)]).of(first) is True
 
 
-def test_a_huge_response_is_looked_through_in_part() -> None:
-    response = [f"value {number}" for number in range(5000)]
-    assert Uses(QUERY, "value 7", []).of(call(response)) is True
-    assert Uses(QUERY, "value 4999", []).of(call(response)) is False
-
-
-def test_each_text_is_read_once_however_many_calls_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Four hundred calls of one tool must not take the square of the time of one."""
-    answer = "It is 1021 in all of them."
-    calls = [call({"degrees": 5000 + place}, {"city": f"Town {place}"}, float(place)) for place in range(50)]
-    read: list[str] = []
-
-    def passages(texts: Iterable[str]) -> Passages:
-        known = list(texts)
-        read.extend(known)
-        return Passages(known)
-
-    monkeypatch.setattr(_uses, "Passages", passages)
-    uses = Uses(QUERY, answer, calls)
-    assert [uses.of(one) for one in calls] == [False] * 50
-    assert read.count(answer) == 1
-    assert len(read) < 4 * len(calls)
-    assert max(map(len, read)) < 2 * len(QUERY.text)
-
-
 def test_dates_and_marks_are_found_in_later_calls_too() -> None:
     later = [call({}, {"day": "3 May 2026"}, 2.0), call({}, {"mark": "***"}, 3.0)]
     assert Uses(QUERY, "", later).of(call({"day": "2026-05-03"}, started=1.0)) is True
     assert Uses(QUERY, "", later).of(call({"day": "2026-05-04"}, started=1.0)) is False
+
+
+ANSWER = "It is Mirel Tidemark."
+
+
+def foreign(**more: Any) -> ApiCall:
+    return api_call("a", **{"response": {"mayor": "Mirel Tidemark"}, "started": 1, "duration": 1} | more)
+
+
+def answered(text: str = ANSWER, **more: Any) -> ModelCall:
+    body = {"choices": [{"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}]}
+    return model_call(response=json.dumps(body), **{"started": 3, "duration": 2} | more)
+
+
+def relies(call: ApiCall, *turns: ModelCall, results: tuple[Any, ...] = ()) -> bool:
+    wire = WireLog(trial="t", opened_at=NOON, model_calls=turns or (answered(),), api_calls=(call,))
+    asked = [AskedCall("b", None, {}, 0, True, response=response) for response in results]
+    return relied_on(QUERY, ANSWER, wire, [call], asked) == (call,)
+
+
+@pytest.mark.parametrize("refused", [{"error": "invalid arguments"}, {"status": 500}])
+def test_a_refused_call_gives_nothing(refused: dict[str, Any]) -> None:
+    assert not relies(foreign(**refused))
+
+
+def test_what_returns_after_the_model_has_written_the_answer_is_not_in_it() -> None:
+    assert relies(foreign(started=4, duration=1))
+    assert not relies(foreign(started=4, duration=2))
+
+
+def test_an_answer_that_the_model_did_not_write_may_rest_on_later_calls() -> None:
+    assert relies(foreign(started=6), answered("I do not know."))
+    assert relies(foreign(started=6), answered(status=500))
+
+
+def test_what_another_result_says_too_is_not_needed() -> None:
+    assert not relies(foreign(), results=({"name": "Mirel Tidemark"},))
+
+
+def test_a_result_without_values_to_look_for_may_have_been_used() -> None:
+    assert relies(foreign(response={"is_mayor": True}))

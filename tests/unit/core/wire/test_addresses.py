@@ -1,11 +1,15 @@
+"""Addresses, headers with keys, and answers with more headers, or longer ones, than HTTP clients usually take."""
+
 from __future__ import annotations
 
 from typing import Any
 
+import aiohttp
 import pytest
 from support.cases import for_each
+from support.wire import BODY, reply, saying
 
-from trialbed.wire.addresses import is_loopback, key_headers, short_address, split_address
+from trialbed.wire.addresses import answer_limits, is_loopback, key_headers, short_address, split_address
 
 
 @for_each("host", ["localhost", "api.localhost", "127.0.0.1", "127.1.2.3", "::1", "[::1]"])
@@ -50,3 +54,17 @@ BEARER, OWN = {"Authorization": "Bearer k"}, {"X-Api-Key": "k"}
 def test_a_key_has_the_header_of_the_requests_dialect(url: str, sent: list[str], expected: Any) -> None:
     assert key_headers(url, "k", sent) == expected
     assert key_headers(url, None, sent) == {}
+
+
+MANY = [f"X-Policy-{number}: on" for number in range(400)]
+
+
+@pytest.mark.parametrize("headers", [MANY, [f"X-Policy: {'x' * 20_000}"]], ids=["many", "long"])
+async def test_an_answer_may_have_many_headers_and_long_ones(headers: list[str]) -> None:
+    async with (
+        saying(reply(*headers, "Connection: close")) as server,
+        aiohttp.ClientSession(**answer_limits()) as session,
+        session.post(server.url) as answer,
+    ):
+        assert answer.status == 200
+        assert await answer.read() == BODY

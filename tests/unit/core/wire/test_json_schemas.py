@@ -1,13 +1,17 @@
-"""Schemas as JSON Schema demands, and values that cannot make a check run without end."""
+"""Schemas as JSON Schema demands, values that cannot make a check run without end, and schemas that are hard."""
 
 from __future__ import annotations
 
+import json
 import socket
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from jsonschema_rs import Draft202012Validator, meta
 from support.cases import for_each
 
+from trialbed import HardSchema, hard_schemas
 from trialbed.wire.json_schemas import JsonSchema, SchemaProblem, Undecided, UnusableSchema
 
 DRAFT_4 = "http://json-schema.org/draft-04/schema#"
@@ -118,17 +122,34 @@ def test_alternatives_within_alternatives_are_checked_at_once() -> None:
     )
 
 
-def test_half_a_character_is_one() -> None:
-    schema = {"additionalProperties": {"maxLength": 2}}
-    assert JsonSchema(schema).is_valid({"a": "x\ud83d"})
-    assert [problem.keyword for problem in JsonSchema(schema).problems({"\ud83d": ["x\ud83dy"], "b": "x\ud83dy"})] == [
-        "maxLength"
-    ]
-
-
 def test_problems_have_their_keyword_and_place() -> None:
     schema = {"properties": {"a": {"items": {"type": "string"}}}, "required": ["b"], "additionalProperties": False}
     found = {problem.keyword: problem for problem in JsonSchema(schema).problems({"a": ["x", 1], "c": 1})}
     assert set(found) == {"type", "required", "additionalProperties"}
     assert found["type"].path == ("a", 1)
     assert len(JsonSchema(schema).problems({"a": [1] * 9}, most=2)) == 2
+
+
+EACH = for_each("schema", hard_schemas(), ids=lambda schema: schema.name)
+
+
+def nodes(value: Any) -> Iterator[dict[str, Any]]:
+    """Every object in a JSON value."""
+    if isinstance(value, dict):
+        yield value
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for item in items:
+        yield from nodes(item)
+
+
+@EACH
+def test_a_schema_is_valid_and_so_are_its_arguments(schema: HardSchema) -> None:
+    meta.validate(schema.parameters)
+    assert not list(Draft202012Validator(schema.parameters).iter_errors(schema.arguments))
+
+
+def test_there_are_many_and_none_is_another_one() -> None:
+    assert len(hard_schemas()) >= 60
+    assert len({schema.name for schema in hard_schemas()}) == len(hard_schemas())
+    assert len({schema.description for schema in hard_schemas()}) == len(hard_schemas())
+    assert len({json.dumps(schema.parameters) + schema.name for schema in hard_schemas()}) == len(hard_schemas())

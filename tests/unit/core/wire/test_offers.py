@@ -89,11 +89,6 @@ def test_the_longest_name_behind_a_prefix_counts() -> None:
     assert (found(given_, "weather"), found(given_, "get_weather")) == ("mcp_s_weather", "mcp_s_get_weather")
 
 
-def test_a_tools_own_name_is_never_another_ones() -> None:
-    given_ = offers({"weather": "", "weather_2": ""}, {"weather_2": ""})
-    assert (found(given_, "weather"), given_.tool("weather_2")) == (None, "weather_2")
-
-
 def crewai(name: str) -> str:
     snake = re.sub(r"[^a-z0-9]+", "_", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()).strip("_")
     return snake if len(snake) <= 64 else f"{snake[:55]}_{hashlib.sha256(snake.encode()).hexdigest()[:8]}"
@@ -102,16 +97,6 @@ def crewai(name: str) -> str:
 NAMES = st.lists(
     st.from_regex(r"[A-Za-z][A-Za-z0-9_-]{2,70}[a-z]", fullmatch=True), min_size=1, max_size=8, unique=True
 )
-
-
-@given(NAMES, st.sampled_from([crewai, str.upper, lambda name: f"mcp__server__{name}"]))
-def test_no_tool_is_taken_for_another(names: list[str], rename: object) -> None:
-    renamed = {name: rename(name) for name in names}  # type: ignore[operator]
-    given_ = offers(dict.fromkeys(names, ""), dict.fromkeys(renamed.values(), ""))
-    for name in names:
-        function = found(given_, name)
-        alike = [other for other in names if renamed[other] == function]
-        assert function is None or name in alike or function == name
 
 
 @given(NAMES)

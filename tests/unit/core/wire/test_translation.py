@@ -63,15 +63,6 @@ def test_a_conversation_survives_the_way_through_any_dialects(messages: list[Mod
     assert (read.tools, read.generation.max_tokens, read.model) == ((TOOL,), 9, "m")
 
 
-@given(conversations(), st.sampled_from(sorted(set(PATHS.values()))))
-@settings(max_examples=examples(0.3))
-def test_what_is_written_and_read_is_written_the_same_again(messages: list[ModelMessage], name: str) -> None:
-    spoken = dialect(name)
-    written = spoken.write_request("m", messages, {}, [TOOL])
-    read = spoken.read_request(written)
-    assert spoken.write_request("m", read.messages, read.settings, read.tools) == written
-
-
 ASKED: dict[str, Any] = {"model": "m", "max_tokens": 9, "messages": []}
 INPUT: dict[str, Any] = {"model": "m", "input": "hi"}
 
@@ -114,22 +105,6 @@ CHAT_ASKED: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "conte
 def test_what_another_dialect_lacks_is_refused_by_name(goal: str, more: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         translate_request(dialect(CHAT).read_request({**CHAT_ASKED, **more}), goal)
-
-
-@pytest.mark.parametrize("stop", [5, True, {"a": 1}, [5, None]])
-def test_texts_that_end_an_answer_and_are_none_are_left_out(stop: Any) -> None:
-    written = translate_request(dialect(CHAT).read_request({**CHAT_ASKED, "stop": stop}), "messages")
-    assert "stop_sequences" not in written
-
-
-@pytest.mark.parametrize("kind", [["x"], {}, None])
-def test_a_part_whose_type_is_no_text_is_refused(kind: Any) -> None:
-    said = {"role": "assistant", "content": [{"type": kind}]}
-    with pytest.raises(ValueError, match="a part of the type"):
-        translate_request(dialect(CHAT).read_request({**CHAT_ASKED, "messages": [said]}), "messages")
-    result = {"type": "tool_result", "tool_use_id": "t", "content": [{"type": kind}], "is_error": True}
-    asked = dialect("messages").read_request({**ASKED, "messages": [{"role": "user", "content": [result]}]})
-    assert translate_request(asked)["messages"][0]["content"].strip() == "Error:"
 
 
 @pytest.mark.parametrize("goal", ["messages", "responses"])
@@ -204,14 +179,6 @@ def test_a_result_that_is_an_error_says_so() -> None:
     turns = [{"role": "assistant", "content": [use]}, {"role": "user", "content": [result]}]
     written = translate_request(dialect("messages").read_request({**ASKED, "messages": turns}))
     assert written["messages"][1] == {"role": "tool", "tool_call_id": "t", "content": "Error: no such city"}
-
-
-@pytest.mark.parametrize("content", ["", None, "Well. "])
-def test_the_words_of_a_refusal_are_those_of_the_model_in_messages(content: str | None) -> None:
-    said = {"role": "assistant", "content": content, "refusal": "I cannot."}
-    asked = dialect(CHAT).read_request({**CHAT_ASKED, "messages": [said]})
-    (message,) = dialect("messages").read_request(translate_request(asked, "messages")).messages
-    assert message.text == f"{content or ''}I cannot."
 
 
 def test_what_many_endpoints_refuse_is_left_out() -> None:

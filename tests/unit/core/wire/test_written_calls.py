@@ -63,11 +63,6 @@ def test_a_tool_whose_name_is_an_ordinary_word_is_not_called_by_documents(text: 
     assert first_call(text, {"search": schema("query")}) is None
 
 
-def test_a_tool_whose_name_is_an_ordinary_word_is_called() -> None:
-    for text in ('search(query="x")', '<tool name="search">{"query": "x"}</tool>', "<function=search>{}</function>"):
-        assert first_call(text, {"search": schema("query")}) is not None, text
-
-
 def test_a_marked_call_within_a_sentence_is_an_explanation() -> None:
     marked = f'<tool_call>{{"name": "get_weather", "arguments": {OSLO}}}</tool_call>'
     assert first_call(f"Hermes writes {marked}, which the server reads.", TOOLS) is None
@@ -111,13 +106,6 @@ def test_a_tool_without_arguments_is_called_by_its_mark(text: str) -> None:
 @for_each("text", ["get_time", "I use get_time() for it.", "<b>get_time</b>", '{"get_time": {}}', "get_time_zone()"])
 def test_a_tool_without_arguments_is_mentioned_without_a_call(text: str) -> None:
     assert first_call(text, TOOLS) is None
-
-
-def test_the_first_call_is_given_with_its_place() -> None:
-    text = 'Two calls.\n\n<get_weather city="Oslo"/>\n{"name": "get_time", "arguments": {}}'
-    call = first_call(text, TOOLS)
-    assert call is not None
-    assert text[call.place :].startswith("get_weather")
 
 
 def test_thoughts_and_calls_of_other_tools_are_no_calls() -> None:
@@ -200,21 +188,6 @@ def test_arguments_are_kept_as_they_are(text: str, arguments: str) -> None:
 )
 def test_what_is_no_call_is_none(text: str) -> None:
     assert written_calls(text, NAMES) == ()
-
-
-values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
-    lambda inner: (
-        st.lists(inner) | st.dictionaries(st.sampled_from(["name", "arguments", "tool", "x"]) | st.text(), inner)
-    ),
-    max_leaves=20,
-)
-
-
-@given(values, st.text(), st.text())
-def test_an_answer_that_names_no_tool_has_no_call(value: object, before: str, after: str) -> None:
-    text = before + json.dumps(value) + after
-    assert written_calls(text, {"tool_that_is_never_named": {}}) == ()
 
 
 pieces = st.sampled_from(

@@ -1,22 +1,24 @@
-"""The circuit breaker of an endpoint, and the causes of failures."""
+"""When requests are sent to an endpoint, and the causes of failures."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from itertools import count
 from typing import Any
 
 import pytest
 from support.cases import for_each
 from support.clocks import SleepingClock
 
-from trialbed.wire import TRANSIENT
 from trialbed.wire.circuit import FAILURES
 from trialbed.wire.dialects import dialect
 from trialbed_server.gateway.circuit import (
     Circuit,
     EndpointDown,
     Liveness,
-    blames_request,
+    Pace,
+    PacedTurn,
     cause_of_problem,
     cause_of_status,
     lacks_model,
@@ -49,14 +51,6 @@ def test_the_cause_follows_from_the_status(others: bool, table: dict[str, str | 
     for statuses, cause in table.items():
         for status in statuses.split():
             assert cause_of_status(int(status), others_answered=others) == cause, status
-
-
-def test_every_status_has_a_cause() -> None:
-    for status in [0, *range(300, 600)]:
-        for others in (False, True):
-            assert cause_of_status(status, others_answered=others) in ("request", "endpoint")
-    assert {status for status in range(600) if blames_request(status)} == set(range(500, 600)) - {503, 529}
-    assert {400, 401, 404, 422, 501, 505} & TRANSIENT == set()
 
 
 @for_each(
@@ -149,30 +143,6 @@ async def tried(circuit: Circuit, *, works: bool, patience: float = PATIENCE) ->
     return waits
 
 
-@pytest.mark.parametrize("answered", [False, True])
-async def test_it_opens_after_failures_in_a_row_of_different_requests(circuit: Circuit, answered: bool) -> None:
-    fail(circuit, FAILURES - 1)
-    assert circuit.state == "closed"
-    circuit.completed(answered=answered)
-    fail(circuit, FAILURES - 1)
-    assert circuit.state == "closed"
-    fail(circuit, 1)
-    assert circuit.state == "open"
-
-
-async def test_one_request_alone_does_not_open_it(circuit: Circuit) -> None:
-    fail(circuit, 100, requests=1)
-    assert circuit.state == "closed"
-    assert await tried(circuit, works=True) == []
-
-
-async def test_without_patience_it_never_opens(clock: SleepingClock) -> None:
-    circuit = Circuit(clock, 0)
-    fail(circuit, 100, requests=10)
-    assert circuit.state == "closed"
-    assert await tried(circuit, works=False, patience=0) == []
-
-
 async def test_an_open_circuit_lets_a_probe_through_after_a_wait_and_closes_when_it_is_answered(
     circuit: Circuit, clock: SleepingClock
 ) -> None:
@@ -196,18 +166,6 @@ async def test_the_waits_between_probes_double_until_the_endpoint_is_down(
     assert probes == [1, 3, 7, 15, 31, 61, 91]
     assert clock.time - began == PATIENCE
     assert circuit.state == "down"
-
-
-async def test_an_endpoint_that_is_down_is_probed_now_and_then(circuit: Circuit, clock: SleepingClock) -> None:
-    fail(circuit)
-    clock.time += 10 * PATIENCE
-    assert circuit.state == "down"
-    await tried(circuit, works=False)
-    with pytest.raises(EndpointDown):
-        await tried(circuit, works=True)
-    clock.time += 60
-    await tried(circuit, works=True)
-    assert circuit.state == "closed"
 
 
 async def test_requests_wait_for_the_probe_that_is_on_its_way(circuit: Circuit, clock: SleepingClock) -> None:
@@ -238,41 +196,6 @@ async def test_requests_wait_for_the_probe_that_is_on_its_way(circuit: Circuit, 
     assert order == ["probe", "begun", "follower", "follower", "follower"]
 
 
-async def test_a_request_waits_no_longer_than_it_can(circuit: Circuit, clock: SleepingClock) -> None:
-    fail(circuit)
-    await tried(circuit, works=False)
-    began = clock.time
-    with pytest.raises(EndpointDown):
-        await tried(circuit, works=True, patience=0.25)
-    assert clock.time - began == 0.25
-
-
-async def test_an_answer_that_breaks_off_opens_it_again_without_more_patience(
-    circuit: Circuit, clock: SleepingClock
-) -> None:
-    fail(circuit)
-    clock.time += PATIENCE / 2
-    circuit.begins_to_answer()
-    assert circuit.state == "closed"
-    circuit.refused(b"x", "cut")
-    assert circuit.state == "open"
-    clock.time += PATIENCE / 2
-    assert circuit.state == "down"
-
-
-async def test_waiting_for_a_refused_key_is_useless(circuit: Circuit) -> None:
-    fail(circuit, useless=True)
-    assert circuit.state == "down"
-
-
-async def test_what_the_endpoint_asks_for_delays_the_probe(circuit: Circuit, clock: SleepingClock) -> None:
-    fail(circuit, FAILURES - 1)
-    circuit.refused(b"1", "busy", asked=20.0)
-    began = clock.time
-    await tried(circuit, works=True)
-    assert clock.time - began == 20.0
-
-
 def test_silence_is_longer_than_any_answer_took(clock: SleepingClock) -> None:
     liveness = Liveness(clock)
     clock.time += 1
@@ -285,3 +208,117 @@ def test_silence_is_longer_than_any_answer_took(clock: SleepingClock) -> None:
     assert liveness.silent_since(asked)
     liveness.began(clock.time - 1)
     assert not liveness.silent_since(asked)
+
+
+class Endpoint:
+    """Sends requests at a pace, and keeps the time of each."""
+
+    def __init__(self, clock: SleepingClock, pace: Pace) -> None:
+        self.clock, self.pace = clock, pace
+        self.times: list[float] = []
+        self.order: list[int] = []
+        self.waits = 0
+        self.most = self._now = 0
+        self._arrivals: Iterator[int] = count(1)
+
+    async def ask(
+        self,
+        tokens: float = 1.0,
+        *,
+        used: int | None = None,
+        status: int = 200,
+        asked: float | None = None,
+        lasts: float = 0.0,
+    ) -> PacedTurn:
+        """Send one request, which ends after so many seconds."""
+        arrival = next(self._arrivals)
+        async with self.pace.turn(arrival, tokens, self._wait) as turn:
+            self.times.append(self.clock.time)
+            self.order.append(arrival)
+            self._now += 1
+            self.most = max(self.most, self._now)
+            await asyncio.sleep(0)
+            if lasts:
+                await self.clock.sleep(lasts)
+            self._now -= 1
+            if status == 200:
+                self.pace.note_answer()
+                self.pace.set_tokens(turn, int(tokens) if used is None else used)
+            else:
+                self.pace.note_refusal(turn, status, asked)
+            return turn
+
+    async def ask_together(self, number: int, **more: int) -> None:
+        """Send so many at once; ``more`` as ``ask`` takes it."""
+        async with asyncio.TaskGroup() as group:
+            for _ in range(number):
+                group.create_task(self.ask(**more))
+
+    def _wait(self) -> None:
+        self.waits += 1
+
+
+def most_in_a_minute(times: list[float], amounts: list[float] | None = None) -> float:
+    weights = amounts or [1.0] * len(times)
+    return max(
+        sum(weight for other, weight in zip(times, weights, strict=True) if start <= other < start + 60)
+        for start in times
+    )
+
+
+async def test_no_minute_has_more_requests_than_are_allowed_and_none_is_wasted(clock: SleepingClock) -> None:
+    endpoint = Endpoint(clock, Pace(clock, requests=3))
+    for _ in range(10):
+        await endpoint.ask()
+        clock.time += 7
+    assert most_in_a_minute(endpoint.times) == 3
+    assert endpoint.times[9] - endpoint.times[0] < 200
+
+
+async def test_requests_that_come_together_wait_in_their_order(clock: SleepingClock) -> None:
+    endpoint = Endpoint(clock, Pace(clock, requests=2))
+    await endpoint.ask_together(6)
+    assert endpoint.order == [1, 2, 3, 4, 5, 6]
+    assert [time - 1000 for time in endpoint.times] == [0, 0, 60, 60, 120, 120]
+    assert endpoint.waits >= 4
+    assert endpoint.pace.in_line == 0
+
+
+async def test_tokens_count_as_the_answer_says(clock: SleepingClock) -> None:
+    endpoint = Endpoint(clock, Pace(clock, tokens=1000))
+    await endpoint.ask(100, used=900)
+    await endpoint.ask(100, used=100)
+    await endpoint.ask(100, used=100)
+    assert [time - 1000 for time in endpoint.times] == [0, 0, 60]
+
+
+async def test_a_request_larger_than_the_limit_of_a_minute_has_one_for_itself(clock: SleepingClock) -> None:
+    endpoint = Endpoint(clock, Pace(clock, tokens=1000))
+    await endpoint.ask(10)
+    await endpoint.ask(5000)
+    await endpoint.ask(10)
+    assert [time - 1000 for time in endpoint.times] == [0, 60, 120]
+
+
+@pytest.mark.parametrize("status", [429, 503, 529])
+async def test_a_refusal_halves_what_is_on_its_way_once_for_all_that_was_sent_before(
+    clock: SleepingClock, status: int
+) -> None:
+    endpoint = Endpoint(clock, Pace(clock))
+    await endpoint.ask_together(8, status=status)
+    assert endpoint.pace.limit == 4
+    endpoint.most = 0
+    await endpoint.ask_together(20)
+    assert endpoint.most >= 4
+    await endpoint.ask_together(1, status=status)
+    assert endpoint.pace.limit == 1
+
+
+async def test_all_requests_wait_as_long_as_one_is_asked_to(clock: SleepingClock) -> None:
+    endpoint = Endpoint(clock, Pace(clock, patience=120))
+    await endpoint.ask(status=429, asked=20)
+    await endpoint.ask()
+    assert endpoint.times == [1000, 1020]
+    await endpoint.ask(status=429, asked=3600)
+    await endpoint.ask()
+    assert endpoint.times[-1] == 1020, "the endpoint asks for more than the patience"

@@ -41,43 +41,6 @@ def test_the_problem_of_a_call(name: str, arguments: Any, problem: str | None) -
     assert sent.problem == problem
 
 
-def test_pieces_of_parallel_calls_are_joined_by_index() -> None:
-    def piece(index: int, **function: str) -> dict[str, Any]:
-        return {"choices": [{"delta": {"tool_calls": [{"index": index, "function": function}]}}]}
-
-    seen = observe(
-        dialect(),
-        stream(
-            piece(0, name="a", arguments=""), piece(1, name="b", arguments='{"x"'), piece(0, arguments="{}"),
-            piece(1, arguments=": 1}"), {"choices": [{"delta": {}, "finish_reason": "tool_calls"}]},
-            {"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 4, "more": {}}},
-        ),
-        {"a", "b"},
-        stream=True,
-    )  # fmt: skip
-    assert [(sent.name, sent.arguments, sent.problem) for sent in seen.tool_calls] == [
-        ("a", "{}", None),
-        ("b", '{"x": 1}', None),
-    ]
-    assert (seen.finish_reason, seen.usage) == ("tool_calls", Usage(prompt_tokens=3, completion_tokens=4))
-
-
-def test_whole_calls_without_an_index_stay_apart() -> None:
-    calls = [{"function": {"name": "a", "arguments": "{}"}}, {"function": {"name": "a", "arguments": "{}"}}]
-    seen = observe(dialect(), stream({"choices": [{"delta": {"tool_calls": calls}}]}), {"a"}, stream=True)
-    assert len(seen.tool_calls) == 2
-
-
-@for_each(
-    "body",
-    [b"", b"not json", b"[]", b"null", b'{"choices": 5}', b'{"choices": [null, {"message": []}]}', b'{"usage": 5}',
-     b'{"usage": {"prompt_tokens": "x"}}', b"data: {\n\ndata: 5\n\n", b"\xff\xfe"],
-)  # fmt: skip
-@for_each("as_stream", [True, False])
-def test_garbage_says_nothing(body: bytes, as_stream: bool) -> None:
-    assert observe(dialect(), body, (), stream=as_stream)[:3] == (None, None, ())
-
-
 @for_each("as_list", [False, True])
 @for_each("offered", [("look_up",), ()])
 def test_calls_written_as_text_are_seen_and_those_sent_are_not_seen_twice(
@@ -144,46 +107,6 @@ def test_calls_in_code_are_those_of_the_tools_that_a_prompt_names_as_functions()
         ("look_up", "look-up", '{"a": 1}'),
         ("find", "find", "{}"),
     ]
-
-
-def test_a_closed_connection_is_told_as_the_silence_of_the_endpoint_where_it_was_that() -> None:
-    def left(*, silent: bool) -> tuple[str | None, str | None]:
-        exchange = RecordedExchange(lambda: 0.0, LogBudget(), b"{}")
-        exchange.attempt_began(lambda: silent)
-        exchange.left()
-        record = exchange.record()
-        return record.cause, record.error
-
-    assert left(silent=True) == ("endpoint", "the endpoint had not answered when the connection was closed")
-    assert left(silent=False) == ("gone", "the framework closed the connection before the answer was complete")
-
-
-def test_the_time_in_which_a_request_waits_for_another_one_is_not_the_agents() -> None:
-    now = 2.0
-    exchange = RecordedExchange(lambda: now, LogBudget(), b"{}")
-    with exchange.held():
-        now = 5.0
-        assert exchange.waiting() == (2.0, 5.0)
-        assert exchange.record().cause == "endpoint"
-    now = 9.0
-    assert exchange.waiting() == (2.0, 5.0)
-    assert exchange.record().cause == "gone"
-
-
-def test_neither_a_look_at_the_tokens_nor_a_request_beside_the_model_takes_space_of_the_log() -> None:
-    usage = {"prompt_tokens": 3, "completion_tokens": 4}
-    answer = json.dumps({"choices": [{"message": {"content": "hi"}, "finish_reason": "stop"}], "usage": usage}).encode()
-    budget = LogBudget(trial=len(answer) + 2)
-    beside, exchange = (RecordedExchange(lambda: 0.0, budget, b"{}") for _ in range(2))
-    beside.beside = True
-    for one in (beside, exchange):
-        one.began(200, events=False)
-        one.wrote(answer)
-        one.done = True
-        used = one.used()
-        one.end()
-    assert used == Usage(**usage)
-    assert (beside.record().response, exchange.record().response) == ("", answer.decode())
 
 
 def test_tokens_that_are_not_reported_are_estimated() -> None:

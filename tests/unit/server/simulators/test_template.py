@@ -1,15 +1,22 @@
-"""Answers made from templates."""
+"""Answers made from templates, and foreign simulators, which are asked in event loops of their own."""
 
 from __future__ import annotations
 
+import asyncio
 import json
+import threading
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from trialbed.contracts import Simulation, Simulator
 from trialbed.evidence import evidence_values
-from trialbed.records import Api, Parameter
+from trialbed.foreign_code import StuckCode
+from trialbed.model_access import ModelAccess
+from trialbed.records import Api, Json, ModelEndpoint, Parameter
+from trialbed_server.simulators.registry import Simulators
 from trialbed_server.simulators.template import TemplateSimulator
 
 CITY = Parameter(name="city")
@@ -84,17 +91,6 @@ async def test_arguments_are_checked_against_the_schema() -> None:
     assert simulation.error.startswith("Invalid arguments for Data/Tool/Api")
 
 
-async def test_an_unknown_api_gets_a_generic_answer_to_anything() -> None:
-    assert evidence_values(await response(None, anything=[1, {"x": None}]))
-
-
-def test_the_revision_follows_the_documentation() -> None:
-    simulator = TemplateSimulator()
-    assert simulator.revision(api({"a": "str"})) == simulator.revision(api({"a": "str"}))
-    assert simulator.revision(api({"a": "str"})) != simulator.revision(api({"a": "int"}))
-    assert len(simulator.revision(None)) <= 64
-
-
 def real_queries(folder: Path) -> list[Any]:
     files = sorted(folder.glob("solvable_queries/test_instruction/*.json"))
     return [query for file in files for query in json.loads(file.read_text())]
@@ -129,3 +125,54 @@ async def test_a_documented_default_fits_whatever_its_type(kind: str, default: A
     assert (await TemplateSimulator().simulate(odd, "Data/Tool/Api", {"limit": default})).error == ""
     for other in ([], {"limit": default}):
         assert "limit: " in (await TemplateSimulator().simulate(odd, "Data/Tool/Api", {"limit": other})).error
+
+
+class Foreign(Simulator):
+    """Holds its event loop, waits in it, or asks its model."""
+
+    provenance = "foreign"
+
+    async def simulate(self, api: Api | None, ref: str, arguments: dict[str, Json]) -> Simulation:
+        if ref == "hold":
+            while True:
+                pass
+        if ref == "wait":
+            await asyncio.Event().wait()
+        if ref == "ask":
+            assert self.model is not None
+            return Simulation(response=await self.model.ask([{"role": "user", "content": "Hello"}]))
+        if ref == "raise":
+            raise KeyError("city")
+        return Simulation(response=threading.current_thread().name)
+
+
+class Echo(ModelAccess):
+    """Says in which thread its requests are sent."""
+
+    async def reply(self, request: dict[str, Any], schema: Mapping[str, Any] | None) -> str:
+        return threading.current_thread().name
+
+
+async def ask(simulators: Simulators, simulator: Simulator, ref: str, seconds: float = 60.0) -> Json:
+    return (await simulators.ask(simulator, lambda: simulator.simulate(None, ref, {}), seconds)).response
+
+
+async def test_one_that_holds_its_event_loop_holds_up_nobody_else() -> None:
+    simulators, simulator = Simulators(), Foreign()
+    own = threading.current_thread().name
+    assert await ask(simulators, simulator, "say") != own
+    waiting = asyncio.create_task(ask(simulators, simulator, "wait"))
+    with pytest.raises(StuckCode, match=r'did not return within 0.2 s \(File ".*test_template.py", line \d+\)'):
+        await ask(simulators, simulator, "hold", seconds=0.2)
+    with pytest.raises(StuckCode):  # what ran beside it in that loop is lost, and not for 60 s
+        await waiting
+    assert await ask(simulators, simulator, "say") != own, "it goes on in another thread"
+    await simulators.close()
+
+
+async def test_its_model_is_asked_by_the_server() -> None:
+    simulators, simulator = Simulators(), Foreign()
+    endpoint = ModelEndpoint(base_url="http://127.0.0.1:1/v1", model="m", api_key="key")
+    simulator.model = Echo(endpoint)
+    assert await ask(simulators, simulator, "ask") == threading.current_thread().name
+    await simulators.close()

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 from support.cases import for_each
+from support.clocks import SleepingClock
 
 from trialbed.contracts import ApiRefused, Simulator, World
 from trialbed.records import Api, Limits, Parameter, TrialRegistration
-from trialbed_server._clock import SystemClock
 from trialbed_server.simulators.template import TemplateSimulator
 from trialbed_server.targets import TargetCatalog
 from trialbed_server.trials import OpenTrial, TrialSetup
-from trialbed_server.virtual.acting import act, act_elsewhere
+from trialbed_server.virtual.resolver import act, act_elsewhere
 
 SEAT = Api(
     category="Trains",
@@ -71,15 +71,9 @@ def test_what_a_world_refuses_and_what_does_not_fit_are_answers(arguments: Any, 
     assert (json.loads(answer.body)["error"], answer.failure) == (error, None)
 
 
-def test_an_answer_of_a_world_that_is_too_large_is_an_error() -> None:
-    answer = act(Seats(), SEAT, TARGET, {"seat": "1A"}, max_answer=10)
-    assert json.loads(answer.body)["error"] == "Trains/Seats/book: the answer is larger than 10 bytes"
-    assert answer.failure is None
-
-
 async def test_a_state_that_cannot_be_read_is_a_failure_of_the_trial() -> None:
     registration = TrialRegistration(trial="one", model="scripted:gold")
-    trial = OpenTrial(registration, CATALOG, SystemClock(), Seats())
+    trial = OpenTrial(registration, CATALOG, SleepingClock(), Seats())
     await trial.end_world()
     log = trial.wire_log()
     assert log.state is None
@@ -121,7 +115,7 @@ def let_go() -> Iterator[threading.Event]:
 
 def opened(simulator: Simulator, seconds: float = 0.2) -> OpenTrial:
     registration = TrialRegistration(trial="one", model="scripted:gold", limits=Limits(timeout=seconds))
-    return TrialSetup(registration, CATALOG, simulator).trial(registration, SystemClock())
+    return TrialSetup(registration, CATALOG, simulator).trial(registration, SleepingClock())
 
 
 async def test_a_foreign_world_answers_from_a_thread_of_its_own() -> None:
@@ -153,33 +147,3 @@ async def test_a_foreign_world_that_does_not_return_costs_its_trial_alone(let_go
     trial.note_failure(stuck.failure)
     await trial.end_world()
     assert trial.wire_log().failure == stuck.failure
-
-
-async def test_a_state_that_does_not_come_is_a_failure_of_the_trial(let_go: threading.Event) -> None:
-    trial = opened(Waiting(let_go, "state"))
-    assert trial.hosted is not None
-    await act_elsewhere(trial.hosted, TARGET, {"seat": "1A"})
-    await trial.end_world()
-    log = trial.wire_log()
-    assert log.failure is not None
-    assert log.failure.message.startswith("Hotel.state() did not return within 0.2 s (File ")
-
-
-async def test_a_foreign_world_that_cannot_be_made_is_a_failure_of_the_trial() -> None:
-    class Empty(TemplateSimulator):
-        def world_from(self, state: Any) -> World:
-            raise OSError("no database")
-
-    trial = opened(Empty(), seconds=600)
-    assert trial.hosted is not None
-    answer = await act_elsewhere(trial.hosted, TARGET, {"seat": "1A"})
-    assert answer is not None
-    assert answer.failure is not None
-    assert answer.failure.message.startswith("Trains/Seats/book: Empty raised OSError: no database (File ")
-
-
-def test_worlds_of_trialbeds_own_are_plain_objects() -> None:
-    from trialbed_plugins.datasets.bfcl import BfclSimulator
-
-    assert opened(BfclSimulator()).hosted is None
-    assert opened(SIMULATOR).hosted is None

@@ -20,9 +20,8 @@ from trialbed.wire._exchange import Document, TextKind
 from trialbed.wire._json import lenient_json
 from trialbed.wire._readings import Problem, Reading
 from trialbed.wire.dialects._fields import list_of, mapping_of, objects_of, text_of
-from trialbed.wire.dialects._stream_reader import DONE, AnswerStream
-from trialbed.wire.dialects.chat_completions._answers import read_answer, reports_error
-from trialbed.wire.dialects.chat_completions._requests import REASONING
+from trialbed.wire.dialects._streams import DONE, AnswerStream
+from trialbed.wire.dialects.chat_completions._documents import REASONING, read_answer, reports_error
 
 CHUNK = "chat.completion.chunk"
 

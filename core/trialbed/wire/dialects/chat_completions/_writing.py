@@ -9,9 +9,8 @@ from typing import Any
 from trialbed.wire._events import event_bytes
 from trialbed.wire._exchange import Document, ModelAnswer, ModelRequest, TextKind, TokenLogprob
 from trialbed.wire.dialects._fields import PIECE, mapping_of, pieces
-from trialbed.wire.dialects._stream_writer import AnswerWriter
-from trialbed.wire.dialects.chat_completions._answers import write_error
-from trialbed.wire.dialects.chat_completions._requests import read_choices
+from trialbed.wire.dialects._streams import AnswerWriter
+from trialbed.wire.dialects.chat_completions._documents import read_choices, write_error
 
 DONE_EVENT = b"data: [DONE]\n\n"
 """The event that ends a stream."""

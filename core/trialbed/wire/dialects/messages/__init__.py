@@ -1,7 +1,16 @@
 """Anthropic's Messages, ``POST …/messages``, by its specification and its SDKs."""
 
 from trialbed.wire._readings import read_error
-from trialbed.wire.dialects.messages._answers import read_answer, read_body, write_error
+from trialbed.wire.dialects.messages._answers import (
+    open_stream,
+    open_writer,
+    read_answer,
+    read_body,
+    write_answer,
+    write_document,
+    write_error,
+    write_message,
+)
 from trialbed.wire.dialects.messages._requests import (
     HEADERS,
     NAME,
@@ -12,8 +21,6 @@ from trialbed.wire.dialects.messages._requests import (
     write_request,
     write_settings,
 )
-from trialbed.wire.dialects.messages._streams import open_stream
-from trialbed.wire.dialects.messages._writing import open_writer, write_answer, write_document, write_message
 
 __all__ = [
     "HEADERS",
