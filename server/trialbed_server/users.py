@@ -203,7 +203,7 @@ def _read_questions(said: str, knows: dict[str, Json]) -> tuple[list[str], Offer
     asked: dict[str, None] = {}
     offer, is_unknown, is_listed, before = None, False, False, ""
     # "Please confirm: refund order 9." is one clause, and so is each item of a list with numbers.
-    for clause in CLAUSE.split(re.sub(r"\n\s*\d+[.)]\s", "\n- ", re.sub(r"\bconfirm:\s*", "confirm ", said))):
+    for clause in CLAUSE.split(re.sub(r"\n[ \t]*\d{1,3}[.)]\s", "\n- ", re.sub(r"\bconfirm:\s*", "confirm ", said))):
         named = [name for name, pattern in names.items() if pattern.search(clause)]
         open_ = [name for name in named if not carries(clause, _plain(_as_text(knows[name])))]
         strong, weak = OFFERING.search(clause), CONFIRMING.search(clause)
