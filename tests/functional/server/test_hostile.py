@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import http.client
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -223,3 +224,17 @@ async def test_a_body_of_very_many_values_is_refused_before_it_is_read(serve: Se
         assert (await client.post("/virtual", content=odd)).status_code in (413, 422)
     repeated = await client.post("/virtual", json={"other": "x" * 2_000_000})
     assert (repeated.status_code, len(repeated.content) < 2000) == (422, True)
+
+
+async def test_a_client_that_reads_only_when_it_has_sent_everything_sees_that_it_is_too_much(serve: Serve) -> None:
+    client = await serve()
+    url = client.base_url
+
+    def sent() -> tuple[int, str]:
+        connection = http.client.HTTPConnection(url.host, url.port)
+        connection.request("POST", "/virtual", b"x" * 50 * 2**20, {"connection": "close"})
+        reply = connection.getresponse()
+        return reply.status, json.load(reply)["error"]
+
+    assert await asyncio.to_thread(sent) == (413, "the request is larger than 16777216 bytes")
+    assert (await client.post("/virtual", json=virtual())).status_code == 200

@@ -64,6 +64,9 @@ class Crashes:
         os.closerange(3, 64)
         return done()
 
+    async def exit_in_native_code(self) -> Any:
+        os.abort()
+
 
 class Hangs:
     async def sleep(self) -> Any:
@@ -84,6 +87,11 @@ class Hangs:
     async def stop_itself(self) -> Any:
         os.kill(os.getpid(), signal.SIGSTOP)
 
+    async def deadlock(self) -> Any:
+        lock = threading.Lock()
+        lock.acquire()
+        lock.acquire()
+
 
 class Exceptions:
     async def raise_error(self) -> Any:
@@ -98,6 +106,21 @@ class Exceptions:
 
     async def raise_system_exit(self) -> Any:
         raise SystemExit(4)
+
+    async def raise_interrupt(self) -> Any:
+        raise KeyboardInterrupt
+
+    async def raise_cancelled(self) -> Any:
+        raise asyncio.CancelledError
+
+    async def recurse(self) -> Any:
+        return await self.recurse()
+
+    async def exit_in_a_task(self) -> Any:
+        async def leave() -> None:
+            sys.exit(5)
+
+        await asyncio.create_task(leave())
 
     async def model_down(self) -> Any:
         raise ModelFailed("the model's endpoint answered with status 500: down")
@@ -118,6 +141,11 @@ class Output:
     async def print(self) -> Any:
         sys.stdout.write('{"type": "done"}\n' * 3)
         os.write(1, b"garbage\n")
+        return done()
+
+    async def print_no_text(self) -> Any:
+        os.write(1, b"\xff\xfe\x00" * 99 + b"\n")
+        os.write(2, b"\xff\xfe\x00" * 99 + b"\n")
         return done()
 
     async def close_the_outputs(self) -> Any:
@@ -181,6 +209,10 @@ BOMB = f"f() {{ [ $1 -gt 0 ] && {{ f $(($1-1)) & f $(($1-1)) & }}; exec sleep {N
 class Processes:
     async def fork_and_return_twice(self) -> Any:
         os.fork()
+        return done()
+
+    async def fork_in_thread(self) -> Any:
+        await asyncio.to_thread(os.fork)
         return done()
 
     async def leave_a_child(self) -> Any:
@@ -253,6 +285,12 @@ class Leftovers:
 
     async def threads_that_never_end(self) -> Any:
         threading.Thread(target=time.sleep, args=(NAP,)).start()
+        return done()
+
+    async def exit_in_a_thread(self) -> Any:
+        thread = threading.Thread(target=sys.exit)
+        thread.start()
+        thread.join()
         return done()
 
     async def hang_at_exit(self) -> Any:
