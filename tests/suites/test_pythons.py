@@ -73,7 +73,7 @@ def test_it_works_on(
         return
     done = there.run(str(there.python), "-c", EVERY_MODULE, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert int(done.stdout) > 600
+    assert int(done.stdout) > 400
     part = f"{PART}/{PARTS}"
     quick = ("-p", "hypothesispytest", "tests/unit", "-m", "not slow and not matrix", "--part", part)
     # To rewrite what hundreds of tests assert takes longer than to run these.
