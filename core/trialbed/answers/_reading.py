@@ -42,7 +42,7 @@ def answer_names(tools: Iterable[ToolSpec]) -> dict[str, ApiRef]:
 
 
 def look_up_claims(answer: Answer, apis: Iterable[ApiRef], tools: Iterable[ToolSpec] = ()) -> Answer:
-    """Return the answer with the missing Apis of its claims looked up by names of tools, then by titles of Apis.
+    """Fill in the tools that an answer claims by name only.
 
     Args:
         apis: further ones. An agent that posts requests directly may call, and truly report, an Api that it was not

@@ -1,4 +1,4 @@
-"""Catalogs of Apis, put together of parts, some of which are stored one a line with an index of their identities."""
+"""Catalogs of tools, joined from parts. Large parts are JSON Lines files with an index."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Model vendors for Trialbed: first those that serve their own models, then those that serve other makers'."""
+"""Drivers for model vendors: makers of models first, then hosts of other makers' models."""
 
 from __future__ import annotations
 
